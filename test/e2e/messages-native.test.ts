@@ -161,13 +161,20 @@ test('nothing that costs passes without a price', async () => {
   }
   assert.equal(provider.calls.length, before)
   const long = { type: 'ephemeral', ttl: '1h' }
-  const content = [{ type: 'text', text: 'Go on.', cache_control: long }]
+  const marked = { type: 'text', text: 'Go on.', cache_control: long }
+  const nested = { type: 'document', source: { type: 'content', content: [marked] } }
+  const content = [marked, nested, { type: 'some_new_block', content: [marked] }]
   const edits = [{ type: 'compact_20260112' }, { type: 'clear_thinking_20251015' }]
   const { status, headers } = await post(
     ask('anthropic', { messages: [{ role: 'user', content }], context_management: { edits } }),
   )
   assert.equal(status, 200)
-  assert.deepEqual(sent().messages[0].content[0].cache_control, { type: 'ephemeral' })
+  const plain = { ...marked, cache_control: { type: 'ephemeral' } }
+  assert.deepEqual(sent().messages[0].content, [
+    plain,
+    { type: 'document', source: { type: 'content', content: [plain] } },
+    { type: 'some_new_block', content: [plain] },
+  ])
   assert.deepEqual(sent().context_management, { edits: edits.slice(1) })
   assert.match(String(headers['x-turnpike-warnings']), /cache_control\.ttl/)
   assert.match(String(headers['x-turnpike-warnings']), /context_management\.edits/)

@@ -132,10 +132,30 @@ function cleanId(id: unknown): string {
   return textOf(id).replace(/[^A-Za-z0-9_-]/g, '_')
 }
 
-function withPricedCache(block: Json, { price, warnings }: Pick<NativeSettings, 'price' | 'warnings'>): Json {
-  if (isCachingPriced(block, price)) return block
-  warnings.add(CACHE_LIFETIME_PARAM)
-  return withoutLifetime(block)
+type Caching = Pick<NativeSettings, 'price' | 'warnings'>
+
+/** Members of a block that may have blocks with cache marks of their own. Its `input` is data of the model. */
+const NESTED = ['content', 'source'] as const
+
+/** The same block where the price covers every lifetime of the cache in it. */
+function withPricedCache(block: Json, caching: Caching): Json {
+  let priced = block
+  if (!isCachingPriced(block, caching.price)) {
+    caching.warnings.add(CACHE_LIFETIME_PARAM)
+    priced = withoutLifetime(block)
+  }
+  for (const name of NESTED) {
+    const value = withPricedParts(priced[name], caching)
+    if (value !== priced[name]) priced = { ...priced, [name]: value }
+  }
+  return priced
+}
+
+function withPricedParts(value: unknown, caching: Caching): unknown {
+  if (isRecord(value)) return withPricedCache(value, caching)
+  if (!Array.isArray(value)) return value
+  const parts = value.map((part: unknown) => (isRecord(part) ? withPricedCache(part, caching) : part))
+  return parts.every((part, at) => part === value[at]) ? value : parts
 }
 
 export interface PlannedTools extends Pick<NativeSettings, 'price' | 'warnings'> {
@@ -154,7 +174,7 @@ export function renderNativeTools({ body }: NativeRequest, planned: PlannedTools
     const isFunction = tool['type'] === undefined || tool['type'] === null || tool['type'] === 'custom'
     if (!isFunction && !isBuiltInTool(tool)) {
       const { value } = serverTools.next()
-      if (value !== undefined) tools.push(value)
+      if (value !== undefined) tools.push(withPricedCache(value, planned))
       continue
     }
     const own = functions.get(tool['name'])

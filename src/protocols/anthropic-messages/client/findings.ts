@@ -20,16 +20,27 @@ export function noteCaching(findings: Findings, { cache_control: control }: Json
   findings.caching = findings.caching === '1h' || control['ttl'] === '1h' ? '1h' : '5m'
 }
 
+/** Blocks in a block that is not translated. */
+function noteCachingWithin(findings: Findings, value: unknown): void {
+  if (Array.isArray(value)) for (const part of value) noteCachingWithin(findings, part)
+  if (!isRecord(value)) return
+  noteCaching(findings, value)
+  noteCachingWithin(findings, value['content'])
+  noteCachingWithin(findings, value['source'])
+}
+
 /** For what other protocols must reject. */
 export function noteEssential(findings: Findings, path: string, value: unknown): void {
   findings.essential ??= path
   findings.untranslated.push(value)
+  noteCachingWithin(findings, value)
 }
 
 /** For what other protocols leave out. @param name In `x-turnpike-warnings`. */
 export function noteDropped(findings: Findings, name: string, value: unknown): void {
   findings.dropped.add(name)
   findings.untranslated.push(value)
+  noteCachingWithin(findings, value)
 }
 
 interface Source {
