@@ -26,7 +26,7 @@ import { findArtifact } from '../run.ts'
 import { type Agent, type AgentReference, findAgent } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
 
-/** Is there when the rest is whole. An older name was of workspaces that could hold files with set-id bits. */
+/** Marks a complete workspace. Workspaces with the previous name may contain files with set-id bits. */
 const READY = 'ready.2'
 
 export interface WorkspaceOrder {
@@ -42,7 +42,7 @@ export function folderOf({ folder }: Pick<WorkerDeps, 'folder'>, { accountId, ag
   return join(folder, accountId, agentId)
 }
 
-/** On the agent's branch. @throws GitError */
+/** Opens a workspace on the agent's branch. @throws GitError */
 export async function openWorkspace(deps: Deps, order: WorkspaceOrder): Promise<Checkout> {
   const { agent, signal } = order
   const reference = { accountId: agent.account_id, agentId: agent.id }
@@ -64,7 +64,7 @@ async function canGoOn(checkout: Checkout, ready: string, left: string | undefin
   return left === undefined || (await has(checkout, left))
 }
 
-/** One that another user's runs worked on, as before a change of users, is recreated. */
+/** Whether the current user owns the workspace; after a change of users it is created again. */
 function isOwn({ workspace, gitDirectory, settings: { user } }: Checkout): boolean {
   const owners = [workspace, gitDirectory].map((path) => lstatSync(path, { throwIfNoEntry: false })?.uid)
   return owners.every((uid) => uid === (user?.uid ?? process.getuid?.()))
@@ -82,7 +82,7 @@ async function has(checkout: Checkout, commit: string): Promise<boolean> {
 
 interface Making {
   readonly directory: string
-  /** The commit that the last run left that left one. */
+  /** The commit of the last run that made one. */
   readonly left: string | undefined
 }
 
@@ -96,7 +96,7 @@ async function make(deps: Deps, { agent, address, credential, signal }: Workspac
     await restore(checkout, { bundle: kept.content, branch })
     return checkout
   }
-  // What was too large to be kept is where it was pushed to.
+  // A commit that was too large to store is on the server that it was pushed to.
   const start = left === undefined ? { branch: agent.base_branch ?? undefined } : { commit: left }
   const checkout = await clone(deps.git, { ...request, ...start })
   await createBranch(checkout, branch)
@@ -107,12 +107,12 @@ function referenceOf({ account_id: accountId, id: agentId }: Agent): AgentRefere
   return { accountId, agentId }
 }
 
-/** The commit that a bundle is on top of, from its head (gitformat-bundle(5)). */
+/** Returns the base commit of a bundle, from its header (gitformat-bundle(5)). */
 function baseOf(bundle: Uint8Array): string {
   const head = Buffer.from(bundle.buffer, bundle.byteOffset, Math.min(bundle.length, 4_096)).toString('latin1')
   const base = /^-([0-9a-f]{40})/m.exec(head.split('\n\n', 1)[0] ?? '')?.[1]
   if (base !== undefined) return base
-  throw new GitError({ code: 'internal_error', reason: 'failed', detail: 'the bundle is on top of nothing' })
+  throw new GitError({ code: 'internal_error', reason: 'failed', detail: 'the bundle has no base commit' })
 }
 
 async function lastCommit({ db }: Deps, { accountId, agentId }: AgentReference): Promise<string | undefined> {
@@ -149,12 +149,12 @@ export async function tidyWorkspaces(deps: CleanupDeps): Promise<void> {
   for (const { reference } of ended) {
     if (excess <= 0) return
     excess -= await bytesOf(folderOf(deps, reference))
-    // It may have been told more in the meantime.
+    // A follow-up may have started another run in the meantime.
     if ((await endOf(deps, reference)) !== undefined) await remove(deps, reference)
   }
 }
 
-/** Unix milliseconds; 0 for one that is there no more, undefined for one that waits or runs. */
+/** Unix milliseconds; 0 for a deleted agent, undefined for a queued or running one. */
 async function endOf({ db, now }: CleanupDeps, reference: AgentReference): Promise<number | undefined> {
   const agent = await findAgent(db, reference)
   if (agent === undefined) return 0
@@ -176,7 +176,7 @@ async function foldersIn(folder: string): Promise<readonly string[]> {
     const entries = await readdir(folder, { withFileTypes: true })
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   } catch {
-    return [] // nothing was made there yet
+    return [] // the folder does not exist yet
   }
 }
 
@@ -188,7 +188,7 @@ async function remove(deps: CleanupDeps, reference: AgentReference): Promise<voi
   }
 }
 
-/** 0 where there is no folder, or it cannot be measured in time: nothing is removed for that. */
+/** 0 if the folder does not exist or cannot be measured in time, so that nothing is removed because of it. */
 async function bytesOf(folder: string): Promise<number> {
   const bytes = existsSync(folder) ? await treeUse(folder, '-B1') : 0
   return Number.isFinite(bytes) ? bytes : 0

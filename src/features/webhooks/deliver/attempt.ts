@@ -18,7 +18,7 @@ import { webhookBodyOf } from '../events.ts'
 import type { WebhookSecrets } from '../secrets.ts'
 import type { Answer, Attempt, Delivery } from './delivery.ts'
 
-/** What then has no answer is given back, and sent again by another process. */
+/** Attempts without a response by then are released, and another process repeats them. */
 const STOP_GRACE_MS = 8_000
 
 export interface AttemptInput {
@@ -31,13 +31,13 @@ export interface AttemptInput {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly deadlineMs?: number | undefined
-  /** A stop leaves an attempt so much time. */
+  /** Time for running attempts when the process stops. */
   readonly stopGraceMs?: number | undefined
-  /** What failed that is neither the receiver's doing nor the network's. */
+  /** Receives errors that neither the receiver nor the network caused. */
   readonly onError: (error: unknown, of: { readonly accountId: AccountId; readonly webhookId: WebhookId }) => void
 }
 
-/** Rejects only with the reason of the signal: the attempt is then another's, or to be made again. */
+/** Rejects only with the reason of the signal: another process has the attempt, or it will be repeated. */
 export async function makeAttempt(input: AttemptInput, delivery: Delivery, signal: AbortSignal): Promise<Attempt> {
   const { now, clock, deadlineMs = DEADLINE_MS, stopGraceMs = STOP_GRACE_MS } = input
   signal.throwIfAborted()
@@ -86,7 +86,7 @@ function secretsOf({ secrets }: AttemptInput, { payload, webhook }: Delivery, no
   return sealed.flatMap((each) => secrets.open(each, payload.webhookId) ?? [])
 }
 
-/** Aborted at once when the job is another's, and a while after this process is told to stop. */
+/** Returns a signal that aborts at once when the job's lease is lost, and `stopGraceMs` after this process starts to stop. */
 function untilGivenUp(signal: AbortSignal, stopGraceMs: number): { readonly signal: AbortSignal; end(): void } {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -106,11 +106,11 @@ function untilGivenUp(signal: AbortSignal, stopGraceMs: number): { readonly sign
   }
 }
 
-/** Of connection, head and body together. */
+/** Deadline of connection, head and body together. */
 export const DEADLINE_MS = 10_000
-/** Of an answer's body so much is read; then the connection is closed. */
+/** Maximum bytes read of a response body; then the connection is closed. */
 const READ_BYTES = 20_000
-/** And so much of it is kept. */
+/** Maximum bytes stored of a response body. */
 const KEPT_BYTES = 4_096
 
 interface Outgoing {
@@ -120,12 +120,12 @@ interface Outgoing {
 }
 
 interface PostOptions {
-  /** Aborted: nothing is sent that is not yet on its way, and an answer is waited for no longer. */
+  /** Aborted: the request is not sent if it has not started, and the response is no longer awaited. */
   readonly signal: AbortSignal
   readonly deadlineMs: number
 }
 
-/** Rejects with the signal's reason, and with what is neither the receiver's doing nor the network's. */
+/** Rejects with the signal's reason, and with errors that neither the receiver nor the network caused. */
 export function post(dispatcher: Dispatcher, outgoing: Outgoing, options: PostOptions): Promise<Answer> {
   const { signal, deadlineMs } = options
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -152,7 +152,7 @@ function dispatch(dispatcher: Dispatcher, { url, headers, body }: Outgoing, { ha
 
 interface Exchange {
   readonly handler: Dispatcher.DispatchHandler
-  /** For a reason of ours. */
+  /** Ends the exchange for a reason of the sender. */
   end(reason: unknown): void
 }
 
@@ -180,10 +180,10 @@ function createExchange(resolve: (answer: Answer) => void, reject: (error: unkno
     handler: {
       onRequestStart(given) {
         controller = given
-        if (stopped !== undefined) given.abort(stopped) // before a byte of it is written
+        if (stopped !== undefined) given.abort(stopped) // before the request is written
       },
       onResponseStart(_controller, code) {
-        if (code >= 200) status = code // what comes before it only says that it is to come
+        if (code >= 200) status = code // informational responses precede the final one
       },
       onResponseData(_controller, chunk) {
         if (read < KEPT_BYTES) kept.push(Uint8Array.from(chunk.subarray(0, KEPT_BYTES - read)))
@@ -203,12 +203,12 @@ function failureOf(status = 0): string | undefined {
   return status >= 300 && status < 400 ? 'redirect' : `status ${status}`
 }
 
-/** A character that is cut by the end is left out. */
+/** Omits a character that is truncated at the end. */
 function decodeText(pieces: readonly Uint8Array[]): string {
   return carriable(new TextDecoder().decode(Buffer.concat(pieces), { stream: true }))
 }
 
-/** The answer was not complete when its time was over. */
+/** The response was not complete by the deadline. */
 class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
 }
@@ -218,7 +218,7 @@ const CLOSED = 'connection closed'
 const INVALID = 'invalid answer'
 const UNKNOWN_NAME = 'name not found'
 
-/** By the code of the error. */
+/** Texts by error code. */
 const TEXTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: CLOSED,
@@ -239,10 +239,10 @@ const TEXTS: Readonly<Record<string, string>> = {
 const NAME_CODES = /^E(?:NOTFOUND|NODATA|AI_AGAIN|SERVFAIL|TIMEOUT|FORMERR|BADRESP|BADNAME|NONAME)$/
 const CERTIFICATE_CODES =
   /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH|ERROR_IN_CERT|PATH_LENGTH)/
-/** An error, what it was made of, and so on. */
+/** Maximum length of the chain of causes. */
 const DEPTH = 3
 
-/** @returns Undefined for what is not the receiver's doing, nor the network's. */
+/** @returns Undefined for errors that neither the receiver nor the network caused. */
 function attemptFailure(error: unknown): string | undefined {
   for (let cause = error, depth = 0; depth < DEPTH && cause instanceof Error; cause = cause.cause, depth++) {
     const text = textOf(cause)
@@ -255,18 +255,18 @@ function textOf(error: Error): string | undefined {
   if (error instanceof DeadlineError) return 'timeout'
   if (error instanceof TargetRefusedError || isRefusal(error)) return 'address not allowed'
   const code = codeOf(error)
-  // Whoever asks a name server gets the same codes as whoever connects.
+  // Name resolution and connections use the same codes.
   if ('syscall' in error && /^(?:query|getaddrinfo)/.test(String(error.syscall))) return UNKNOWN_NAME
   const known = TEXTS[code]
   if (known !== undefined) return known
   if (NAME_CODES.test(code)) return UNKNOWN_NAME
   if (code.startsWith('ERR_TLS_') || CERTIFICATE_CODES.test(code)) return `TLS: ${certificateText(code)}`
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) return 'TLS: handshake failed'
-  // undici's words for what is no HTTP; some of its errors have no code.
+  // undici's errors for invalid HTTP; some have no code.
   return code.startsWith('UND_ERR_') || error.name === 'HTTPParserError' ? INVALID : undefined
 }
 
-/** What `checkTarget` throws. */
+/** Whether `checkTarget` threw the error. */
 function isRefusal(error: Error): boolean {
   return error instanceof GatewayError && error.code === 'invalid_value'
 }
@@ -284,17 +284,17 @@ function certificateText(code: string): string {
 }
 
 interface OutboundOptions extends Omit<GuardedAgentOptions, 'allowPrivateNetworks' | 'connections'> {
-  /** As it is configured now. */
+  /** From the current configuration. */
   readonly allowPrivateNetworks: () => boolean
 }
 
 interface Outbound {
-  /** The agent of the rule that holds now. */
+  /** Returns the agent of the current rule. */
   current(): { readonly agent: Agent; readonly allowPrivateNetworks: boolean }
   close(): Promise<void>
 }
 
-/** When the rule changes, so does the agent: what is under way ends, and its connections with it. */
+/** A changed rule replaces the agent: the previous one finishes its requests and closes its connections. */
 export function createOutbound({ allowPrivateNetworks: allowed, ...options }: OutboundOptions): Outbound {
   let rule = allowed()
   let agent = createGuardedAgent({ ...options, allowPrivateNetworks: rule })

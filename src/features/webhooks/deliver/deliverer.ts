@@ -1,6 +1,6 @@
 /**
- * Carries deliveries out: each start of a job is one attempt. What came of it is committed before the job ends, so a
- * process that dies in between leaves a job that finds this, and one that dies before leaves an attempt to be made again.
+ * Executes deliveries: each start of a job is one attempt. Its outcome is committed before the job ends. If the process dies
+ * after the commit, the next start finds the outcome; if it dies before, the next start repeats the attempt.
  */
 import type { Kysely } from 'kysely'
 import type { OpenedDatabase } from '../../../db/database.ts'
@@ -24,26 +24,26 @@ import {
 } from './delivery.ts'
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
-/** WH-2: after each failure in turn, lengthened by up to a fifth. */
+/** WH-2: delays after successive failures, with a jitter of up to a fifth. */
 export const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 12 * HOUR_MS] as const
 /**
- * Sent in one turn of the event loop: each takes a fraction of a millisecond, and others are waiting too. A burst of one
- * endpoint's does not go before another's first.
+ * Deliveries loaded in one turn of the event loop, each of which takes a fraction of a millisecond. Endpoints take turns, so
+ * that a burst of one does not delay another.
  */
 const LOADING = { size: 32, laneOf: ({ payload }: DeliveryStart) => payload.webhookId }
-/** Written in one transaction. */
+/** Outcomes written in one transaction. */
 const WRITE_SIZE = 200
-/** What was read longer ago is read again before it is acted upon: the process may have been frozen, and its job taken. */
+/** Older data is read again before it is used: the process may have been suspended, and its job taken over. */
 const FRESH_MS = 2_000
 const AGAIN_AFTER_MS = 500
 /**
- * An endpoint that is known to fail is held to so much for each attempt that fails again: one that refuses in a millisecond
- * would else keep the worker and the database busy with nothing but its refusals.
+ * Minimum duration of a failed attempt to an endpoint that fails already: an endpoint that rejects requests within a
+ * millisecond would otherwise occupy the worker and the database.
  */
 const FAILING_ATTEMPT_MS = 250
-/** A clock that was set back a little must not make a failure of it. */
+/** Tolerance for a clock that was set back. */
 const SLACK_MS = 1_000
-/** Starts that were lost with their processes, or given back, until an end is made of it. */
+/** Maximum starts of a job, including lost and released ones. */
 const MAX_STARTS = 100
 
 export interface DelivererInput {
@@ -59,23 +59,23 @@ export interface DelivererInput {
   /** In [0, 1). */
   readonly random: () => number
   readonly log: JobLog
-  /** As it is configured now. */
+  /** From the current configuration. */
   readonly allowPrivateNetworks: () => boolean
   readonly delaysMs?: readonly number[]
   readonly deadlineMs?: number
-  /** A stop leaves an attempt so much time; then it is given back. */
+  /** Time for running attempts when the process stops; then they are released. */
   readonly stopGraceMs?: number
   /** See `FAILING_ATTEMPT_MS`. */
   readonly failingAttemptMs?: number
   readonly resolve?: ResolveAddresses
-  /** Certificates (PEM) to trust instead of the usual ones. */
+  /** Trusted certificate authorities (PEM) instead of the default ones. */
   readonly ca?: string
 }
 
 export interface Deliverer {
-  /** Of the kind `DELIVER`. */
+  /** Handles jobs of the kind `DELIVER`. */
   readonly handler: JobHandler
-  /** Closes all connections. Handlers are to have ended before. */
+  /** Closes all connections. Handlers must have ended before. */
   close(): Promise<void>
 }
 
@@ -110,7 +110,7 @@ async function deliver(state: DelivererState, job: Job, { signal }: JobContext):
   const delivery = await loadFresh(state, deliveryStart(job), signal)
   if (delivery === undefined) return
   const { attempts, waitMs, webhook } = delivery
-  // The attempt before was written, and then the process died or was told to stop: the failure was not counted yet.
+  // The process stopped after it wrote the previous attempt and before the job's failure was counted.
   if (job.attempt > 1 && attempts > 0 && waitMs > SLACK_MS) throw new TryAgainIn(waitMs, 'The attempt before failed.')
   const refusal = refusalOf(webhook, job)
   const attempt = refusal === undefined ? await makeAttempt(attempting, delivery, signal) : undefined
@@ -127,7 +127,7 @@ async function deliver(state: DelivererState, job: Job, { signal }: JobContext):
   if (end.retryInMs !== undefined) throw new TryAgainIn(end.retryInMs, end.error ?? '')
 }
 
-/** Why there is no attempt any more. */
+/** Returns the reason why no further attempt is made; undefined: none. */
 function refusalOf({ disabled_at: disabledAt }: Delivery['webhook'], { attempt }: Job): string | undefined {
   if (disabledAt !== null) return 'endpoint_disabled'
   return attempt > MAX_STARTS ? 'interrupted too often' : undefined
@@ -157,7 +157,7 @@ async function loadFresh(
   }
 }
 
-/** Ends early where the job is another's or this process stops. */
+/** Resolves early when the job's lease is lost or this process stops. */
 function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -171,7 +171,7 @@ function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** While the database is away it is tried again, until the job is another's or this process stops. */
+/** Retries while the database is unavailable, until the job's lease is lost or this process stops. */
 async function persistently<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   for (;;) {
     try {

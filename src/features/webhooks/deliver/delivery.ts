@@ -1,6 +1,6 @@
 /**
- * Loads the deliveries of started jobs, and writes their outcomes and the health of their endpoints, many in one transaction,
- * each only if the job is still its own.
+ * Loads the deliveries of started jobs, and writes their outcomes and the state of their endpoints, many in one transaction,
+ * each only if the start still holds the job's lease.
  */
 import { type CompiledQuery, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { OpenedDatabase } from '../../../db/database.ts'
@@ -18,7 +18,7 @@ import { databaseNow, isListed, listRows, numberAt, textAt } from '../../../jobs
 import type { EventRow } from '../events.ts'
 import type { DeliveryJob } from '../record-event.ts'
 
-/** One start of a job: who asks. */
+/** One start of a job. */
 export interface DeliveryStart {
   readonly job: Pick<Job, 'id' | 'attempt'>
   readonly payload: DeliveryJob
@@ -26,11 +26,11 @@ export interface DeliveryStart {
 }
 
 export interface Delivery extends DeliveryStart {
-  /** So far, in all rounds. */
+  /** Number of attempts so far, in all rounds. */
   readonly attempts: number
-  /** Attempts of this round that failed. */
+  /** Failed attempts of this round. */
   readonly failures: number
-  /** Milliseconds until the next attempt is due; 0 or less: it is. */
+  /** Milliseconds until the next attempt is due; 0 or less: it is due. */
   readonly waitMs: number
   readonly event: EventRow
   readonly webhook: Pick<
@@ -103,7 +103,7 @@ interface LookUp {
   readonly where: RawBuilder<unknown>
 }
 
-/** Each by its primary key, given what stands before it. */
+/** Each by its primary key, with values of the previous tables. */
 const LOOK_UPS: readonly LookUp[] = [
   {
     table: 'job',
@@ -129,8 +129,8 @@ const LOOK_UPS: readonly LookUp[] = [
 ]
 
 /**
- * PostgreSQL is told to look rows up one by one: of tables that it has not counted yet it believes that they are empty,
- * and goes through all of one for each row of another.
+ * Makes PostgreSQL look rows up one by one: it assumes that tables without statistics are empty, and would scan one of them
+ * for each row of another.
  */
 function joined(db: Kysely<Database>, { table, columns, where }: LookUp): RawBuilder<unknown> {
   const name = sql.table(table)
@@ -145,11 +145,11 @@ function toDelivery(start: DeliveryStart, row: LoadedRow): Delivery {
 
 /** The response to an attempt. */
 export interface Answer {
-  /** Undefined: there was none. */
+  /** Undefined: no response. */
   readonly status: number | undefined
-  /** Undefined: it is a success. */
+  /** Undefined: success. */
   readonly error: string | undefined
-  /** The beginning of the body; undefined without an answer. */
+  /** Beginning of the body; undefined without a response. */
   readonly text: string | undefined
 }
 
@@ -161,11 +161,11 @@ export interface Attempt extends Answer {
 
 export interface DeliveryEnd {
   readonly delivery: Delivery
-  /** Undefined: there was none. */
+  /** Undefined: no attempt was made. */
   readonly attempt: Attempt | undefined
   readonly status: DeliveryStatus
   readonly error: string | undefined
-  /** Milliseconds until the next attempt; undefined: there is none. */
+  /** Milliseconds until the next attempt; undefined: none follows. */
   readonly retryInMs: number | undefined
   /** Unix milliseconds. */
   readonly endedAt: number
@@ -176,7 +176,7 @@ interface EndWriter {
   readonly batch: OpenedDatabase['batch']
 }
 
-/** Resolves when they are committed. What belongs to another start by now is left out, without a word. */
+/** Resolves when they are committed. Silently omits outcomes whose job has another start by now. */
 export async function writeEnds({ db, batch }: EndWriter, ends: readonly DeliveryEnd[]): Promise<void> {
   const rows = listRows(db, ends.map(rowOf))
   const endpointUpdate = endpointStatement(db, ends)
@@ -184,7 +184,7 @@ export async function writeEnds({ db, batch }: EndWriter, ends: readonly Deliver
   await batch(statements.filter((statement) => statement !== undefined))
 }
 
-/** PostgreSQL: nobody claims them until this is committed. SQLite's writers follow one another anyway. */
+/** On PostgreSQL, locks the jobs against claims until the commit. SQLite serializes its writers. */
 function holdJobs(db: Kysely<Database>, ends: readonly DeliveryEnd[]) {
   if (dialectOf(db) === 'sqlite') return undefined
   const jobs = ends.map(({ delivery }) => delivery.job)
@@ -213,7 +213,7 @@ function heldRows(rows: Rows) {
     ${numberAt(13)} as took_ms, ${numberAt(14)} as answer_status, ${textAt(15)} as answer_text from ${rows})`
 }
 
-/** The delivery waits for just this attempt, and the job is this start's. */
+/** The delivery awaits this attempt, and the start holds the job's lease. */
 const IS_OURS = sql`delivery.account_id = for_account and delivery.webhook_id = for_webhook
   and delivery.id = for_delivery and delivery.round = for_round and delivery.status = 'pending'
   and exists (select 1 from job where job.id = job_id and job.attempt = job_attempt and job.owner is not null)`
@@ -226,7 +226,7 @@ function insertAttempts(db: Kysely<Database>, rows: Rows) {
     on conflict (account_id, delivery_id, number) do nothing`.compile(db)
 }
 
-/** When the next one is due goes by the database's clock, as its job does. */
+/** Computes the next due time by the database's clock, as for the job. */
 function updateDeliveries(db: Kysely<Database>, rows: Rows) {
   return sql`
     update delivery set status = end_status, attempts = end_attempts, error = end_error, ended_at = end_at,
@@ -234,10 +234,10 @@ function updateDeliveries(db: Kysely<Database>, rows: Rows) {
     from ${heldRows(rows)} as held where ${IS_OURS}`.compile(db)
 }
 
-/** The receiver's word that it is gone for good. */
+/** HTTP status of an endpoint that no longer exists. */
 export const GONE = 410
 const DAY_MS = 24 * 3_600_000
-/** An endpoint that has failed for so long, and fails again, is disabled. */
+/** An endpoint that fails again after this time without a success is disabled. */
 export const FAILING_MS = 5 * DAY_MS
 
 interface EndpointState {
@@ -245,13 +245,13 @@ interface EndpointState {
   readonly webhookId: string
   readonly url: string
   hasSucceeded: boolean
-  /** The first failure that no success has followed. */
+  /** First failure since the last success. */
   failedAt: number | undefined
   lastFailedAt: number | undefined
   goneAt: number | undefined
 }
 
-/** What attempts that ended in this order say of their endpoints, in the order of the endpoints' ids. */
+/** Derives the states of endpoints from attempts, in the order of their ends. Sorted by the endpoints' IDs. */
 export function endpointStatesAfter(ends: readonly DeliveryEnd[]): readonly Readonly<EndpointState>[] {
   const states = new Map<string, EndpointState>()
   for (const { delivery, attempt } of ends) {
@@ -275,8 +275,8 @@ const UNKNOWN = { hasSucceeded: false, failedAt: undefined, lastFailedAt: undefi
 const SUCCEEDED = { hasSucceeded: true, failedAt: undefined, lastFailedAt: undefined, goneAt: undefined }
 
 /**
- * Undefined where there were no attempts. Touches no row that stays as it is: endpoints that are well, and those known to
- * fail, are not written again and again. Says nothing of an endpoint that has another address by now, or is disabled.
+ * Undefined without attempts. Writes only changed rows, not those of endpoints that keep succeeding or failing. Skips endpoints
+ * that have another address by now or are disabled.
  */
 function endpointStatement(db: Kysely<Database>, ends: readonly DeliveryEnd[]): CompiledQuery | undefined {
   const states = endpointStatesAfter(ends)
