@@ -129,6 +129,7 @@ const STOPS: Readonly<Record<string, number>> = {
   bedrock: 64,
   azure: 4,
   deepseek: 16,
+  responses: 0,
 }
 
 for (const [name, native] of natives) {
@@ -141,7 +142,7 @@ for (const [name, native] of natives) {
       const sent = await send(gateway, CHAT, { key, body: { ...fields, stop: stop.slice(0, limit) } })
       assert.equal(sent.status, 200, sent.text)
       const { body } = provider.calls.at(-1) ?? assert.fail()
-      assert.ok(body.includes(JSON.stringify(stop.slice(0, limit))), body)
+      assert.ok(limit === 0 || body.includes(JSON.stringify(stop.slice(0, limit))), body)
       const before = provider.calls.length
       await assert.rejects(
         client.chat.completions.create({ ...fields, stop }),
