@@ -15,15 +15,15 @@ import { runHandler } from './run-job.ts'
 
 const RUN_RETRY_MS = 1_000
 
-/** A kind whose jobs a process begins to take, and ceases to, while it runs. */
+/** A kind of jobs that a process can start and stop claiming at runtime. */
 export interface RunKind extends JobKind {
   concurrency: number
   handler: JobKind['handler']
 }
 
-/** Takes nothing as long as `concurrency` is 0. */
+/** Claims no jobs while `concurrency` is 0. */
 export function runKind(deps: WorkerDeps): RunKind {
-  // Many processes may begin and end between its start and its end; what ends it are its own deadlines.
+  // Many processes may start and stop during a run; its own deadlines end it.
   return { handler: runHandler(deps), backoff: () => RUN_RETRY_MS, maxAttempts: 1_000, concurrency: 0 }
 }
 
@@ -37,12 +37,12 @@ export function agentJobs(deps: WorkerDeps, runs: RunKind): Readonly<Record<stri
 
 export const OVERDUE_EVERY_MS = 15_000
 export const DISOBEYED_EVERY_MS = 1_000
-/** A worker that can stop has stopped by then, with what it did kept; nobody waits for one that cannot. */
+/** Workers have saved their work and stopped by then; others are not awaited. */
 const DISOBEYED_MS = 8_500
 const AT_ONCE = 100
-/** Longer than the deadline for a stalled run, which the worker itself watches: then the worker is gone. */
+/** Exceeds the deadline of stalled runs, which the worker itself checks: after it the worker must be gone. */
 const SILENT_MS = 300_000
-/** After the end of a lease (60 s): a worker that is there takes its job over within seconds. With `OVERDUE_EVERY_MS` at most 90 s in all. */
+/** Exceeds the lease (60 s), after which an available worker claims the job within seconds. At most 90 s with `OVERDUE_EVERY_MS`. */
 const ABANDONED_MS = 12_000
 
 export async function endOverdueRuns(deps: WorkerDeps): Promise<void> {
@@ -72,7 +72,7 @@ export async function endOverdueRuns(deps: WorkerDeps): Promise<void> {
   for (const run of await abandoned.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')
 }
 
-/** JOB-3: a run that was cancelled ends within 10 s, whatever becomes of its worker. */
+/** JOB-3: a cancelled run ends within 10 s, even if its worker fails. */
 export async function endDisobeyed(deps: WorkerDeps): Promise<void> {
   const disobeyed = running(deps).where('cancel_requested_at', '<', deps.now() - DISOBEYED_MS)
   for (const run of await disobeyed.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')

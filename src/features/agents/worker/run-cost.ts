@@ -16,7 +16,7 @@ const COST_JOB = 'agents.cost'
 const TRY_AGAIN_MS = 5_000
 const RETRY_MS = 10_000
 
-/** Once for each run, after its end. */
+/** Runs once for each run, after its end. */
 export async function correctCostLater({ db, ids }: Pick<WorkerDeps, 'db' | 'ids'>, run: RunReference): Promise<void> {
   const { accountId, agentId, runId } = run
   await enqueue(db, { kind: COST_JOB, name: runId, payload: { accountId, agentId, runId } }, ids)

@@ -1,15 +1,15 @@
 /**
- * One run, from the queue to its end. Start reading here.
+ * Executes one run, from the queue to its end. Start reading here.
  *
  *   1 start     run.ts: claims the run, and sets it to running
- *   2 clone     workspace.ts: the repository, or where the last run of the agent left it
+ *   2 clone     workspace.ts: the repository, or the workspace of the agent's last run
  *   3 work      runner/loop: calls the model and runs its tools, run-recorder.ts records it
  *   4 save      commit, diff, and the branch for follow-ups
- *   5 push      where the operator gave a credential for it
- *   6 end       run.ts: with a message that came meanwhile it goes on at 3
+ *   5 push      if the operator configured a credential
+ *   6 end       run.ts: after a follow-up in the meantime it continues at 3
  *
- * Whatever ends it before its time comes as an error and is handled in `breakOff`. Another process can take it over at any
- * time: every write carries the attempt, and `LostRun` means that nothing may be done for it here any more.
+ * Everything that ends it early is an error, which `breakOff` handles. Another process can take it over at any time: every
+ * write carries the attempt, and after `LostRun` this process must not act for it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { branchOf, type RunError } from '../../../domain/agent.ts'
@@ -65,7 +65,7 @@ interface Task extends Started {
   readonly deps: WorkerDeps
   readonly watch: Watch
   readonly notes: Notes
-  /** Where it is worked on, as soon as that is there. */
+  /** Its workspace, once that exists. */
   checkout: Checkout | undefined
 }
 
@@ -152,7 +152,7 @@ async function think(task: Task, checkout: Checkout): Promise<LoopEnding> {
   }
 }
 
-/** Without a credential there is nothing to push with, but to a repository of this machine. */
+/** Pushing requires a credential, except to a repository of this machine. */
 async function pushed(task: Task, checkout: Checkout, { address, credential }: Remote): Promise<boolean> {
   if (credential === undefined && address.transport !== 'file') return false
   await task.notes.write({ phase: 'pushing' })
@@ -162,7 +162,7 @@ async function pushed(task: Task, checkout: Checkout, { address, credential }: R
   return true
 }
 
-/** @param error What ended the work before its time. */
+/** @param error What ended the run early. */
 async function breakOff(task: Task, error: unknown): Promise<void> {
   const { deps, claim } = task
   if (error instanceof LostRun) return
@@ -188,7 +188,7 @@ function failureOf(error: unknown): { readonly code: RunError; readonly message:
 
 async function stopFor(task: Task, stop: Stop): Promise<void> {
   const { deps } = task
-  // Nobody may have taken it meanwhile: a job that ended well would leave the run without a worker.
+  // It may be unclaimed: a job that ended successfully would leave the run without a worker.
   if (stop.kind === 'lost') throw new TryAgainIn(0, 'The lease was lost; whoever takes the run ends it.')
   if (stop.kind === 'leaving') return await handBack(task)
   if (stop.kind === 'failed') return void (await fail(task, stop.code, failure(stop.code).error.message))
@@ -196,7 +196,7 @@ async function stopFor(task: Task, stop: Stop): Promise<void> {
   await end(task, { status: 'cancelled', commit, seen: task.notes.seen() })
 }
 
-/** What it did is kept, and whoever takes the run next goes on with it: for a worker, a run that clones has just begun. */
+/** Saves the work, so that the next worker of the run continues with it. A run that is still cloning starts again. */
 async function handBack(task: Task): Promise<never> {
   const { deps, notes } = task
   try {
@@ -215,7 +215,7 @@ async function fail(task: Task, code: RunError, message: string): Promise<RunEnd
   return await end(task, { ...failure(code, message), commit, ...(seen === 0 ? {} : { seen }) })
 }
 
-/** The work so far, as far as it can be kept: why the run ends is what counts. */
+/** Saves the work as far as possible; failures do not replace the reason why the run ends. */
 async function keepUnfinished(task: Task, withinMs: number): Promise<RunEnding['commit']> {
   const { deps, checkout, claim } = task
   if (checkout === undefined) return undefined
@@ -230,7 +230,7 @@ async function keepUnfinished(task: Task, withinMs: number): Promise<RunEnding['
   }
 }
 
-/** As long as the run is ours it is tried again while the database is away. */
+/** Retries while the database is unavailable, as long as this worker has the run. */
 async function end({ deps, claim, watch }: Task, ending: RunEnding): Promise<RunEnd> {
   reach('agent_ending')
   for (;;) {
@@ -250,11 +250,11 @@ interface Keeping {
   readonly claim: RunClaim
   readonly checkout: Checkout
   readonly notes: Pick<Notes, 'write'>
-  /** What the model says it has done; undefined: it did not come to that. */
+  /** The model's summary; undefined: none. */
   readonly summary: string | undefined
 }
 
-/** @returns The commit that the branch is at; undefined: nothing has changed since the work began. @throws GitError */
+/** @returns The current commit of the branch; undefined: no changes since the base commit. @throws GitError */
 async function keepWork({ db, now }: Pick<WorkerDeps, 'db' | 'now'>, keeping: Keeping): Promise<string | undefined> {
   const { agent, claim, checkout, notes } = keeping
   await commitAll(checkout, { message: messageOf(keeping), author: AUTHOR, at: now() })

@@ -5,12 +5,12 @@ import { JobInterrupted } from '../../../jobs/job.ts'
 import { type RunClaim, readOrders } from '../run.ts'
 import type { WorkerDeps } from './deps.ts'
 
-/** `lost`: another worker has it. `leaving`: this process is about to end. */
+/** `lost`: another worker has it. `leaving`: this process is stopping. */
 export type Stop =
   | { readonly kind: 'lost' | 'leaving' | 'cancelled' }
   | { readonly kind: 'failed'; readonly code: RunError }
 
-/** Why a run's work was broken off. */
+/** Why a run was interrupted. */
 export class RunStopped extends Error {
   override readonly name = 'RunStopped'
   readonly stop: Stop
@@ -24,9 +24,9 @@ export class RunStopped extends Error {
 export interface Watch {
   /** Aborted with a `RunStopped`; the first reason counts. */
   readonly signal: AbortSignal
-  /** Aborted when the run is another worker's: nothing more is to be done for it here. */
+  /** Aborted when another worker has the run: this process must not act for it any more. */
   readonly lost: AbortSignal
-  /** Something was done. */
+  /** Records progress. */
   progressed(): void
   end(): void
 }
@@ -83,7 +83,7 @@ export function watchRun(deps: Deps, { claim, startedAt, job }: Watched): Watch 
   }
 }
 
-/** While the database is away nothing is known; the lease of the job decides then. */
+/** While the database is unavailable, the job's lease decides. */
 async function ordersOf({ db, log }: Deps, claim: RunClaim): Promise<'lost' | 'cancelled' | undefined> {
   try {
     return await readOrders(db, claim)

@@ -1,4 +1,4 @@
-/** Records what happens in a run, in order, and reads the follow-ups that arrive meanwhile. */
+/** Records the events of a run in order, and reads follow-ups that arrive in the meantime. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../../../domain/errors.ts'
 import { usdNumber } from '../../../domain/money.ts'
@@ -16,28 +16,28 @@ import type { WorkerDeps } from './deps.ts'
 import type { Watch } from './run-monitor.ts'
 
 export interface Notes {
-  /** What the model is given at first; read anew each time. */
+  /** Reads the conversation with which the model starts. */
   conversation(): Promise<readonly AgentMessage[]>
   record(entry: LoopEntry): Promise<void>
   write(progress: Progress): Promise<void>
-  /** The user's messages since the last time. */
+  /** Reads the user's messages since the previous call. */
   followUps(): Promise<readonly string[]>
-  /** The number of the last message of a user that the run has taken in. */
+  /** Number of the last user message that the run has read. */
   seen(): number
 }
 
 interface State {
-  /** The number of the last message that the model knows. */
+  /** Number of the last message in the model's conversation. */
   last: number
   seen: number
   steps: number
-  /** Of the last write, Unix milliseconds: no two have the same. */
+  /** Time of the last write, Unix milliseconds; unique. */
   writtenAt: number
 }
 
 type Deps = Pick<WorkerDeps, 'db' | 'now' | 'limits'>
 
-/** @param steps That the run has made before. */
+/** @param steps Steps that the run has made already. */
 export function takeNotes(deps: Deps, claim: RunClaim, { watch, steps }: { watch: Watch; steps: number }): Notes {
   const { db } = deps
   const state: State = { last: 0, seen: 0, steps, writtenAt: 0 }
@@ -77,8 +77,8 @@ interface Writing {
 }
 
 /**
- * A database that is away for a moment costs no run. Whether a write whose answer was lost was committed is told by the
- * time that it left in the run's row, which nobody else writes.
+ * Survives short outages of the database. If the response to a write was lost, the time in the run's row, which only this
+ * worker writes, shows whether it was committed.
  */
 async function writePatiently(
   { db, now, limits }: Deps,
@@ -110,7 +110,7 @@ async function isThere(db: Deps['db']): Promise<boolean> {
   }
 }
 
-/** The number of the newest message that is not a user's: a write has one at most. */
+/** Number of the newest message that is not a user's: a write has at most one. */
 async function lastOwn(db: Deps['db'], { accountId, agentId }: RunClaim): Promise<number> {
   const row = await db
     .selectFrom('agent_message')
