@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import OpenAI from 'openai'
 import { errorOf, eventually, getJson, send, usageReport } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
+import { blockOf, makeReader } from '../support/http/reader.ts'
 import { type ProviderCall, type Reply, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 /** 32-bit floats, among them a negative zero and subnormal numbers. */
@@ -30,6 +31,7 @@ const gateway = await startGateway({
     },
     models: [
       embedding('small'),
+      embedding('text-embedding-3-small'),
       embedding('few', { max_inputs: 2 }),
       embedding('dear', { pricing: { input_per_million: 1_000_000, output_per_million: 0 } }),
       embedding('azure', { deployments: [{ provider: 'azure', model: 'my deployment' }] }),
@@ -159,6 +161,16 @@ test('usage, cost, row and report are exact', async () => {
   )
   const report = await usageReport(gateway, own)
   assert.deepEqual([report.total_tokens, report.total_cost_usd], [21, 0.00000042])
+})
+
+test('the command of docs/embeddings.md works as pasted', async (t) => {
+  const reader = makeReader({ gateway, key })
+  t.after(reader.remove)
+  const { code, output } = await reader.sh(
+    blockOf('docs/embeddings.md', 'curl http://localhost:7575/v1/embeddings').text,
+  )
+  assert.equal(code, 0, output)
+  assert.match(output, /"object":"embedding","index":1/)
 })
 
 test('the usage report tells kinds of models apart', async () => {

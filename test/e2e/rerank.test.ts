@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { errorOf, eventually, getJson, send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
+import { blockOf, makeReader } from '../support/http/reader.ts'
 import { npmClient } from '../support/process/npm-client.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
@@ -49,6 +50,7 @@ const gateway = await startGateway({
     },
     models: [
       rerank('cohere', BY_SEARCH),
+      rerank('rerank-v3.5', BY_SEARCH, { deployments: [{ provider: 'cohere', model: 'rerank-v3.5' }] }),
       rerank('voyage', BY_TOKEN),
       rerank('jina', BY_TOKEN),
       rerank('own', BY_TOKEN),
@@ -126,6 +128,14 @@ test('the clients of Cohere’s SDK read the ranking and its billed units', asyn
     )
     assert.equal(fault.statusCode, 401)
   }
+})
+
+test('the command of docs/embeddings.md works as pasted', async (t) => {
+  const reader = makeReader({ gateway, key })
+  t.after(reader.remove)
+  const { code, output } = await reader.sh(blockOf('docs/embeddings.md', 'curl http://localhost:7575/v1/rerank').text)
+  assert.equal(code, 0, output)
+  assert.match(output, /"results":\[\{"index":1,/)
 })
 
 test('a host that reports no searches is charged for one a call', async () => {
