@@ -146,6 +146,8 @@ export interface ChatRequest {
   readonly task?: Task
   /** The request has `functions`, the older form of `tools`: the answer has `function_call`. */
   readonly legacyFunctions?: boolean
+  /** Custom tools and their calls may be sent as functions with one text, `input`, to providers without such tools. */
+  readonly customToolsAsFunctions?: boolean
   /** The request came by another API: a host receives only those fields of `extra` that it is known to have. */
   readonly isTranslated?: boolean
   /** For hosts that speak the protocol of the client's API. */

@@ -1,5 +1,5 @@
 /** Rules of request parameters that all protocols share: output limit, stop sequences, `thinking`, what is unsupported. */
-import type { ChatRequest, ReasoningEffort } from '../domain/chat.ts'
+import type { ChatRequest, ReasoningEffort, Tool, ToolCall } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { isRecord } from '../lib/json.ts'
 
@@ -39,10 +39,26 @@ export function checkStops(stop: readonly string[] | undefined, limit: number): 
 }
 
 /**
- * Custom tools take free text in place of JSON arguments; only the originator of the chat-completions format has them.
+ * The request for a provider without custom tools, which take free text in place of JSON arguments: only the originator of
+ * the chat-completions format has them. Where the request allows it, they become functions with one text.
  * @throws GatewayError `unsupported_parameter` for a custom tool, or for the call of one in the conversation.
  */
-export function refuseCustomTools({ tools = [], messages }: ChatRequest): void {
+export function withoutCustomTools(request: ChatRequest): ChatRequest {
+  if (request.customToolsAsFunctions !== true) refuseCustomTools(request)
+  const { customToolsAsFunctions, tools, messages } = request
+  if (customToolsAsFunctions !== true) return request
+  return {
+    ...request,
+    ...(tools !== undefined && { tools: tools.map(asFunction) }),
+    messages: messages.map((message) =>
+      message.tool_calls?.some(({ custom }) => custom)
+        ? { ...message, tool_calls: message.tool_calls.map(asFunctionCall) }
+        : message,
+    ),
+  }
+}
+
+function refuseCustomTools({ tools = [], messages }: ChatRequest): void {
   const message = 'The provider of this model does not support custom tools.'
   const position = tools.findIndex(({ custom }) => custom !== undefined)
   if (position >= 0) throw unsupportedParameter(`tools[${position}].type`, message)
@@ -50,6 +66,34 @@ export function refuseCustomTools({ tools = [], messages }: ChatRequest): void {
     const called = messages[at]?.tool_calls?.findIndex(({ custom }) => custom) ?? -1
     if (called >= 0) throw unsupportedParameter(`messages[${at}].tool_calls[${called}].type`, message)
   }
+}
+
+const TEXT_INPUT = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole input of the tool.' } },
+  required: ['input'],
+  additionalProperties: false,
+}
+
+function asFunction({ custom, ...tool }: Tool): Tool {
+  if (custom === undefined) return tool
+  const { name, description = '' } = tool.function
+  const text = [description, grammarText(custom.format)].filter((part) => part !== '').join('\n\n')
+  return { type: 'function', function: { name, ...(text !== '' && { description: text }), parameters: TEXT_INPUT } }
+}
+
+/** A provider that does not enforce a grammar can still show it to the model. */
+function grammarText(format: unknown): string {
+  const grammar = isRecord(format) && isRecord(format['grammar']) ? format['grammar'] : {}
+  const { syntax, definition } = grammar
+  if (typeof definition !== 'string') return ''
+  return `\`input\` must match this grammar${typeof syntax === 'string' ? ` (${syntax})` : ''}:\n${definition}`
+}
+
+function asFunctionCall({ custom, ...call }: ToolCall): ToolCall {
+  if (!custom) return call
+  const { name, arguments: input } = call.function
+  return { ...call, function: { name, arguments: JSON.stringify({ input }) } }
 }
 
 /** @throws GatewayError `unsupported_parameter` for values of sampling parameters that change the answer. */

@@ -31,6 +31,8 @@ const PART_TOKENS = 4
 /** Template of each tool, and instructions of providers for models with tools. */
 const TOOL_TOKENS = 32
 const TOOLS_TOKENS = 800
+/** What a custom tool has as a function beside its own text. */
+const CUSTOM_TOOL_TOKENS = 64
 /** Providers may indent JSON in prompts. */
 const INDENTED = 1.5
 const FORMAT_TOKENS = 300
@@ -149,9 +151,10 @@ function addMedia(
   }
 }
 
-function templateTokens({ messages, tools, responseFormat, native }: ChatRequest): number {
+function templateTokens({ messages, tools = [], responseFormat, native }: ChatRequest): number {
   const ofBuiltIn = BUILT_IN_TOOL_TOKENS * (native?.builtInTools ?? 0)
-  const ofTools = tools === undefined || tools.length === 0 ? 0 : TOOLS_TOKENS + TOOL_TOKENS * tools.length
+  let ofTools = tools.length === 0 ? 0 : TOOLS_TOKENS
+  for (const { custom } of tools) ofTools += custom === undefined ? TOOL_TOKENS : TOOL_TOKENS + CUSTOM_TOOL_TOKENS
   return MESSAGE_TOKENS * messages.length + ofTools + ofBuiltIn + (responseFormat === undefined ? 0 : FORMAT_TOKENS)
 }
 

@@ -10,7 +10,7 @@ import {
   withOthers,
 } from '../body-fields.ts'
 import type { Block } from '../conversation.ts'
-import { outputLimitOf, refuseCustomTools, refuseSamplingControls, unsupportedParameter } from '../parameters.ts'
+import { outputLimitOf, refuseSamplingControls, unsupportedParameter, withoutCustomTools } from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderMessages } from './messages.ts'
 import { type ModelTraits, traitsOf } from './models.ts'
@@ -25,12 +25,12 @@ const DEFAULT_ANSWER_TOKENS = 8192
 const DEFAULT_THINKING_TOKENS = 24_576
 
 /** @throws GatewayError with `param`, for what the API cannot do. */
-export function renderRequest(request: ChatRequest, target: RenderTarget): WireRequest {
+export function renderRequest(original: ChatRequest, target: RenderTarget): WireRequest {
   const traits = traitsOf(target.model)
   const warnings = new Set<string>()
+  const request = withoutCustomTools(original)
   const native = nativeOf(request)
   const betas = new Set(betasOf(native))
-  refuseCustomTools(request)
   const fields = forwardedFields(request, { known: KNOWN, target, warnings })
   const { top_k: _, thinking: __, safety_identifier: ___, web_search_options: ____, ...others } = fields
   const extras = native === undefined ? others : { ...others, ...nativeFields(native, { target, warnings }) }

@@ -8,9 +8,9 @@ import {
   effortOf,
   outputLimitOf,
   readThinking,
-  refuseCustomTools,
   refuseSamplingControls,
   unsupportedParameter,
+  withoutCustomTools,
 } from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { sentServerTools } from '../server-tools.ts'
@@ -21,10 +21,10 @@ import { familyOf, holdsToSchema, type ModelFamily, planReasoning, type Reasonin
 const LEAST_TOP_P = 0.95
 
 /** @throws GatewayError `unsupported_parameter`, `unsupported_content` or `invalid_value`, with `param`. */
-export function renderRequest(original: ChatRequest, target: RenderTarget): WireRequest {
+export function renderRequest(requested: ChatRequest, target: RenderTarget): WireRequest {
   const warnings = new Set<string>()
   const family = familyOf(target.model)
-  refuseCustomTools(original)
+  const original = withoutCustomTools(requested)
   sentServerTools(original, target, () => false)
   refuseSamplingControls(original)
   const forwarding = { known: KNOWN, target, warnings }

@@ -15,8 +15,8 @@ import {
   effortOf,
   outputLimitOf,
   readThinking,
-  refuseCustomTools,
   unsupportedParameter,
+  withoutCustomTools,
 } from '../parameters.ts'
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { renderConversation } from './messages.ts'
@@ -46,10 +46,10 @@ interface Rendering {
 }
 
 /** @throws GatewayError `unsupported_parameter` or `unsupported_content`, with `param`, for what the API cannot do. */
-export function renderRequest(request: ChatRequest, target: RenderTarget, options: GeminiOptions): WireRequest {
+export function renderRequest(original: ChatRequest, target: RenderTarget, options: GeminiOptions): WireRequest {
   const { model } = target
   const warnings = new Set<string>()
-  refuseCustomTools(request)
+  const request = withoutCustomTools(original)
   const forwarding = { known: KNOWN, target, warnings }
   const fields = forwardedFields(request, forwarding)
   const modalities = pricedField('modalities', request.modalities, forwarding)

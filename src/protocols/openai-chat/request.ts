@@ -2,7 +2,7 @@
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import type { Json } from '../../lib/json.ts'
 import { type Forwarding, forwardedFields, pricedField } from '../body-fields.ts'
-import { checkStops, outputLimitOf, unsupportedParameter } from '../parameters.ts'
+import { checkStops, outputLimitOf, unsupportedParameter, withoutCustomTools } from '../parameters.ts'
 import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts'
 import { sentServerTools } from '../server-tools.ts'
 import { renderMessages } from './messages.ts'
@@ -27,7 +27,9 @@ export function requestRenderer(options: OpenAiChatOptions): UpstreamProtocol['r
 function renderRequest(original: ChatRequest, target: RenderTarget, { options, known }: Dialect): WireRequest {
   const warnings = new Set<string>()
   const forwarding = { known, target, warnings }
-  const request = options.adaptRequest === undefined ? original : options.adaptRequest(original)
+  const adapted = options.adaptRequest === undefined ? original : options.adaptRequest(original)
+  const hasOther = adapted.customToolsAsFunctions === true && options.customTools !== true
+  const request = hasOther ? withoutCustomTools(adapted) : adapted
   const body: Body = { ...forwardedFields(request, forwarding) }
   addParameters(body, request, { target, options })
   addPriced(body, request, forwarding)
