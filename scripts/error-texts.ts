@@ -35,6 +35,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The provider rejected the content of the request; the message is its own.',
     action: 'Change what the message names.',
   },
+  previous_response_not_found: {
+    meaning: 'The request continues a response by its ID; responses are not stored.',
+    action: 'Send all items of the conversation as `input`.',
+  },
   method_not_allowed: {
     meaning: 'The path exists, but not with this method.',
     action: 'Use one of the methods that the header `Allow` lists.',

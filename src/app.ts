@@ -47,6 +47,7 @@ import { docsRoute, documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
 import { bodyCaps, createBodyBudget } from './http/request-body.ts'
 import { rerankRoute } from './http/rerank-route.ts'
+import { responsesRoute } from './http/responses-route.ts'
 import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
@@ -54,6 +55,7 @@ import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from './protocols/openai-chat/client/index.ts'
 import { completionsApi } from './protocols/openai-completions/client.ts'
 import { embeddingsApi } from './protocols/openai-embeddings/client.ts'
+import { responsesApi } from './protocols/openai-responses/client/index.ts'
 import { rerankApi } from './protocols/rerank/client.ts'
 import { type Log, logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics, type MetricsInput } from './telemetry/metrics.ts'
@@ -303,6 +305,13 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
     clock,
     complete: (incoming, client) => gateway.complete({ ...incoming, api: rerankApi }, client),
     api: rerankApi,
+  })
+  responsesRoute(app, {
+    bodyLimitBytes,
+    clock,
+    complete: (incoming, client) => gateway.complete({ ...incoming, api: responsesApi }, client),
+    api: responsesApi,
+    countTokens: (caller, body, findings) => gateway.countTokens({ api: responsesApi, caller, body, findings }),
   })
   await app.register(
     modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),

@@ -14,6 +14,7 @@ const CATALOGUE = {
   context_length_exceeded: { status: 400, type: 'invalid_request', retryable: false },
   content_filter: { status: 400, type: 'invalid_request', retryable: false },
   provider_rejected: { status: 400, type: 'invalid_request', retryable: false },
+  previous_response_not_found: { status: 400, type: 'invalid_request', retryable: false },
   method_not_allowed: { status: 405, type: 'invalid_request', retryable: false },
   request_timeout: { status: 408, type: 'invalid_request', retryable: true },
   body_too_large: { status: 413, type: 'invalid_request', retryable: false },

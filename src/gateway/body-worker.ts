@@ -9,6 +9,7 @@ import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import { completionsApi } from '../protocols/openai-completions/client.ts'
 import { embeddingsApi } from '../protocols/openai-embeddings/client.ts'
+import { responsesApi } from '../protocols/openai-responses/client/index.ts'
 import { rerankApi } from '../protocols/rerank/client.ts'
 import { type Piece, splitBody } from './body-pieces.ts'
 import type { BodyPiece, BodyReply, BodyRequest } from './large-bodies.ts'
@@ -19,6 +20,7 @@ const PARSERS: Readonly<Record<string, (body: unknown) => ChatRequest>> = {
   [completionsApi.endpoint]: completionsApi.parse,
   [embeddingsApi.endpoint]: embeddingsApi.parse,
   [rerankApi.endpoint]: rerankApi.parse,
+  [responsesApi.endpoint]: responsesApi.parse,
   [messagesApi.endpoint]: (body) => messagesApi.parse(isRecord(body) ? { max_tokens: 1, ...body } : body),
 }
 

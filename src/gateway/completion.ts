@@ -10,7 +10,7 @@ import type { Caller } from '../domain/identity/caller.ts'
 import type { CompletionId } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price/price.ts'
-import type { ClientApi } from '../protocols/client-api.ts'
+import type { AnswerStream, ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
 import type { Admission } from './ports.ts'
 import type { KeptStream } from './resumable/stream.ts'
@@ -116,6 +116,8 @@ export interface Completion {
   readonly cancellation: Cancellation
   reservation: Reservation
   idempotent: IdempotentState | undefined
+  /** What renders its answer, where that is a stream. Assigned by deliver.ts. */
+  renderer: AnswerStream | undefined
 }
 
 export function createCompletion(admitted: AdmittedRequest): Completion {
@@ -138,6 +140,7 @@ export function createCompletion(admitted: AdmittedRequest): Completion {
     cancellation: createCancellation(),
     reservation: { hold: undefined, worst, promptTokens, outputTokens, lowered },
     idempotent: undefined,
+    renderer: undefined,
   }
 }
 

@@ -36,7 +36,8 @@ export async function deliverWhole(
   const { usage, costNanoUsd } = settlement
   const { id, createdAt, request } = admitted
   const created = Math.floor(createdAt / 1000)
-  const body = answer.render({ id, created, model: request.model, usage, costUsd: usdNumber(costNanoUsd) })
+  const bill = { usage, costUsd: usdNumber(costNanoUsd), completedAt: Math.floor(ports.now() / 1000) }
+  const body = answer.render({ id, created, model: request.model, ...bill })
   if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
   const headers = completionHeaders(completion, ports)
   headers['x-turnpike-cost-usd'] = usdText(costNanoUsd)
@@ -48,7 +49,7 @@ export async function deliverWhole(
 }
 
 async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<WholeAnswer> {
-  const answer = admitted.api.createAnswer(admitted.request)
+  const answer = admitted.api.createAnswer(admitted.request, admitted.id)
   const events: ChatEvent[] = []
   for (let position = 0; position < calls.length; position++) {
     const call = calls[position]
@@ -76,6 +77,7 @@ export function createDelivery(completion: Completion, ports: GatewayPorts, clie
   const { promptTokens } = completion.reservation
   const created = Math.floor(createdAt / 1000)
   const renderer = api.createStream({ id, created, model: request.model, request, promptTokens })
+  completion.renderer = renderer
   return { completion, ports, client, renderer }
 }
 
@@ -100,7 +102,11 @@ export async function deliverStream(delivery: StreamDelivery, answering: Answeri
   const settlement = priced instanceof Promise ? await priced : priced
   if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
   const ending = { settlement, status: cancellation.disconnected ? 'client_left' : 'completed' } as const
-  const last = renderer.close({ usage: settlement.usage, costUsd: usdNumber(settlement.costNanoUsd) })
+  const last = renderer.close({
+    usage: settlement.usage,
+    costUsd: usdNumber(settlement.costNanoUsd),
+    completedAt: Math.floor(ports.now() / 1000),
+  })
   if (completion.idempotent?.stream === undefined) void settle(completion, ports, ending)
   else commitStream(completion, ports, { ending, last })
   write(delivery, last)
@@ -155,16 +161,21 @@ function isWritten({ cancellation, idempotent }: Completion): boolean {
 }
 
 /** Ends a stream with an error: in the stream once its head is out; as a rejection, with a status of its own, before. */
-export function failStream({ completion, client }: StreamDelivery, error: GatewayError): void {
+export function failStream({ completion, client, renderer }: StreamDelivery, error: GatewayError): void {
   const { admitted, cancellation, idempotent } = completion
-  if (idempotent?.stream !== undefined) idempotent.stream.fail(error, lastWords(error, admitted))
-  else if (!cancellation.disconnected) failClient(admitted, client, error)
+  if (idempotent?.stream !== undefined) idempotent.stream.fail(error, lastWords(error, admitted, renderer))
+  else if (!cancellation.disconnected) failClient(admitted, client, error, renderer)
 }
 
-/** Throws as long as the client can get a status. */
-export function failClient(admitted: AdmittedRequest, client: ClientConnection, error: GatewayError): void {
+/** Throws as long as the client can get a status. @param renderer Of the stream, where it is this process's own. */
+export function failClient(
+  admitted: AdmittedRequest,
+  client: ClientConnection,
+  error: GatewayError,
+  renderer?: AnswerStream,
+): void {
   if (!client.streaming()) throw error
-  client.write(lastWords(error, admitted))
+  client.write(lastWords(error, admitted, renderer))
   client.endStream()
 }
 

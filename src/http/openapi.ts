@@ -12,6 +12,7 @@ import { Embeddings, EmbeddingsRequest } from './embeddings-route.ts'
 import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
 import { PAGE_HEADERS } from './pages/page-headers.ts'
 import { Ranking, RerankRequest } from './rerank-route.ts'
+import { ResponseResource, ResponsesRequest } from './responses-route.ts'
 
 interface OpenApiInput {
   readonly version: string
@@ -31,6 +32,8 @@ const SCHEMAS = [
   Embeddings,
   RerankRequest,
   Ranking,
+  ResponsesRequest,
+  ResponseResource,
 ]
 
 /** Documents error responses on every route of `app` that is registered later. */

@@ -19,6 +19,8 @@ export interface AnswerStream {
   push(event: ChatEvent): string
   /** Ends a complete answer, whose choices have all finished. */
   close(bill: Bill): string
+  /** The end of a stream that broke off, where it depends on what came before; otherwise `renderBroken`. Changes nothing. */
+  fail?(end: BrokenStream): string
 }
 
 export interface StreamStart extends AnswerHead {
@@ -48,7 +50,8 @@ export interface ClientApi {
    * @throws GatewayError for the first fault.
    */
   parse(body: unknown, headers?: Readonly<Record<string, string>>): ChatRequest
-  createAnswer(request: ChatRequest): WholeAnswer
+  /** @param id Of the completion, for APIs whose parts of an answer have IDs. */
+  createAnswer(request: ChatRequest, id?: string): WholeAnswer
   createStream(start: StreamStart): AnswerStream
   /** The body of an error response, as JSON text. */
   renderError(error: GatewayError, requestId: string): string

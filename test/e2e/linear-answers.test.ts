@@ -13,6 +13,7 @@ import { createDecoder } from '../../src/protocols/framing.ts'
 import { gemini } from '../../src/protocols/gemini/index.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { openaiChat } from '../../src/protocols/openai-chat/index.ts'
+import { responsesApi } from '../../src/protocols/openai-responses/client/index.ts'
 import { openaiResponses } from '../../src/protocols/openai-responses/index.ts'
 import { type Frame, ProviderError, type UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { items, linearityFault, type Run } from '../support/linearity.ts'
@@ -272,14 +273,14 @@ function frameOf({ framing }: UpstreamProtocol, payload: object): Frame {
   return { event, data: JSON.stringify(data) }
 }
 
-const CLIENT_APIS = [chatCompletionsApi, messagesApi]
+const CLIENT_APIS = [chatCompletionsApi, messagesApi, responsesApi]
 const REQUEST = { model: 'm', messages: [], stream: true, includeUsage: true, n: 1, extra: {} } satisfies ChatRequest
 
-/** Reads and delivers a stream as the gateway does: counted, gathered, and rendered for clients of both APIs. */
+/** Reads and delivers a stream as the gateway does: counted, gathered, and rendered for clients of all APIs. */
 function deliver(protocol: UpstreamProtocol, frames: readonly Frame[]): void {
   const parser = protocol.streamParser()
   const usage = createCallUsage(protocol)
-  const answers = CLIENT_APIS.map((api) => api.createAnswer(REQUEST))
+  const answers = CLIENT_APIS.map((api) => api.createAnswer(REQUEST, HEAD.id))
   const streams = CLIENT_APIS.map((api) => api.createStream({ ...HEAD, request: REQUEST, promptTokens: 1 }))
   const events: ChatEvent[] = []
   const pass = (): void => {

@@ -67,6 +67,12 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/rerank': [422],
   'POST /rerank': [422],
   'POST /v2/rerank': [422],
+  'POST /v1/responses': [400, 422],
+  'POST /responses': [400, 422],
+  'POST /v1/responses/input_tokens': [400, 422],
+  'POST /responses/input_tokens': [400, 422],
+  'GET /v1/responses': [405],
+  'GET /responses': [405],
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'POST /v1/agents': [400],
   'POST /v1/webhooks': [400],
@@ -269,6 +275,10 @@ const OTHERS_BODIES = new Set([
   '/v1/rerank',
   '/rerank',
   '/v2/rerank',
+  '/v1/responses',
+  '/responses',
+  '/v1/responses/input_tokens',
+  '/responses/input_tokens',
 ])
 
 test('TEN-4: no route takes a field that it does not have; account, balance and role are nobody’s to send', async (t) => {

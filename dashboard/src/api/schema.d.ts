@@ -106,6 +106,20 @@ export interface paths {
          */
         post: operations["postRerank"];
     };
+    "/v1/responses": {
+        /**
+         * Create a response
+         * @description OpenAI's Responses API over the models of every provider. With `stream: true` the answer is an event stream from `response.created` to `response.completed` or `response.incomplete`; a failure after it began is an `error` event, then `response.failed`. Nothing is stored: send all items of the conversation as `input`.
+         */
+        post: operations["postResponses"];
+    };
+    "/v1/responses/input_tokens": {
+        /**
+         * Count the input tokens of a response
+         * @description Counts a prompt here, as its provider is expected to count it. Nothing is sent, and nothing charged.
+         */
+        post: operations["postResponsesInputTokens"];
+    };
     "/v1/models": {
         /**
          * List models
@@ -937,6 +951,91 @@ export interface components {
                 };
             };
         };
+        /**
+         * @description Other fields are named in `x-turnpike-warnings`.
+         * @example {
+         *       "model": "turnpike-simulator",
+         *       "input": "Hello!"
+         *     }
+         */
+        ResponsesRequest: {
+            /** @description Model ID; GET /v1/models lists them. */
+            model: string;
+            /** @description A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools. */
+            input: string | ({
+                type?: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            instructions?: string | null;
+            stream?: boolean | null;
+            max_output_tokens?: number | null;
+            tools?: unknown[] | null;
+            /** @description none, auto, required, a tool by its name, or allowed_tools. */
+            tool_choice?: unknown;
+            parallel_tool_calls?: boolean | null;
+            /** @description `format` of a structured answer, and `verbosity`. */
+            text?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description `effort` and `summary`. */
+            reasoning?: {
+                [key: string]: unknown;
+            } | null;
+            include?: string[] | null;
+            temperature?: number | null;
+            top_p?: number | null;
+            top_logprobs?: number | null;
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            prompt_cache_key?: string | null;
+            safety_identifier?: string | null;
+            service_tier?: string | null;
+            user?: string | null;
+            store?: boolean | null;
+            background?: boolean | null;
+            previous_response_id?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description As in the Open Responses specification; other fields repeat the request. */
+        ResponseResource: {
+            id: string;
+            /** @enum {string} */
+            object: "response";
+            /** @description Unix seconds. */
+            created_at: number;
+            /** @description completed or incomplete. */
+            status: string;
+            /** @description The model ID of the request. */
+            model: string;
+            /** @description Items: reasoning, message, function_call, custom_tool_call, local_shell_call. */
+            output: ({
+                type?: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            incomplete_details: {
+                /** @description max_output_tokens, content_filter. */
+                reason: string;
+            } | null;
+            /** @enum {boolean} */
+            store: false;
+            usage: {
+                /** @description Including those read from a cache. */
+                input_tokens: number;
+                /** @description Including those of reasoning. */
+                output_tokens: number;
+                total_tokens: number;
+                /** @description USD, at most 9 decimals. */
+                cost: number;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
     };
     responses: never;
     parameters: never;
@@ -1752,6 +1851,116 @@ export interface operations {
             200: {
                 content: {
                     "application/json": components["schemas"]["Ranking"];
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postResponses: {
+        /** @description Other fields are named in `x-turnpike-warnings`. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "turnpike-simulator",
+                 *       "input": "Hello!"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Model ID; GET /v1/models lists them. */
+                    model: string;
+                    /** @description A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools. */
+                    input: string | ({
+                        type?: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                    instructions?: string | null;
+                    stream?: boolean | null;
+                    max_output_tokens?: number | null;
+                    tools?: unknown[] | null;
+                    /** @description none, auto, required, a tool by its name, or allowed_tools. */
+                    tool_choice?: unknown;
+                    parallel_tool_calls?: boolean | null;
+                    /** @description `format` of a structured answer, and `verbosity`. */
+                    text?: {
+                        [key: string]: unknown;
+                    } | null;
+                    /** @description `effort` and `summary`. */
+                    reasoning?: {
+                        [key: string]: unknown;
+                    } | null;
+                    include?: string[] | null;
+                    temperature?: number | null;
+                    top_p?: number | null;
+                    top_logprobs?: number | null;
+                    metadata?: {
+                        [key: string]: string;
+                    } | null;
+                    prompt_cache_key?: string | null;
+                    safety_identifier?: string | null;
+                    service_tier?: string | null;
+                    user?: string | null;
+                    store?: boolean | null;
+                    background?: boolean | null;
+                    previous_response_id?: string | null;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description The response; with `stream: true` an event stream. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ResponseResource"];
+                    "text/event-stream": {
+                        event: string;
+                        /** @description JSON. */
+                        data: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postResponsesInputTokens: {
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResponsesRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "response.input_tokens";
+                        input_tokens: number;
+                    };
                 };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */

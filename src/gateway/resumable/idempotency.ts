@@ -8,6 +8,7 @@ import { EVENT_STREAM_TYPE, eventsAfter, isEventStream } from '../../domain/kept
 import { limitHeaders } from '../../domain/limits.ts'
 import { usdText } from '../../domain/money.ts'
 import { reach } from '../../lib/crash-point.ts'
+import type { AnswerStream } from '../../protocols/client-api.ts'
 import { isCancelled, unlessCancelled } from '../cancellation.ts'
 import type { AdmittedRequest, Completion } from '../completion.ts'
 import type { GatewayPorts } from '../ports.ts'
@@ -104,12 +105,14 @@ export function commitStream(
   void settle(completion, ports, { ...ending, kept: run.result(answer) })?.then(() => run.committed(answer))
 }
 
-/** The end of a stream that broke off. */
+/** The end of a stream that broke off. @param renderer Of that stream, where it is known. */
 export function lastWords(
   { code, message }: { readonly code: string; readonly message: string },
   { api, requestId }: Pick<AdmittedRequest, 'api' | 'requestId'>,
+  renderer?: AnswerStream,
 ): string {
-  return api.renderBroken({ code, message: `${message} The partial response may be incomplete.`, requestId })
+  const end = { code, message: `${message} The partial response may be incomplete.`, requestId }
+  return renderer?.fail?.(end) ?? api.renderBroken(end)
 }
 
 export function wholeAnswer(body: string, headers: Readonly<Record<string, string>>): SavedAnswer {
@@ -128,7 +131,7 @@ export async function endRun(
   ports: GatewayPorts,
   { reason, settlement }: BrokenRun,
 ): Promise<GatewayError> {
-  const { admitted, idempotent, outcome, cancellation } = completion
+  const { admitted, idempotent, outcome, cancellation, renderer } = completion
   if (idempotent === undefined || outcome.record !== undefined) return reason
   const { run, stream } = idempotent
   const { abandoned } = cancellation
@@ -136,8 +139,9 @@ export async function endRun(
     const final = lasting(abandoned ? clientLeft(admitted, settlement) : reason)
     const ending = { settlement, status: brokenStatus(completion) }
     // A stream that has begun cannot have a status any more: it is kept with its end.
-    if (stream?.silent() === false) commitStream(completion, ports, { ending, last: lastWords(final, admitted) })
-    else await commitAnswer(completion, ports, { ending, answer: errorAnswer(final, admitted) })
+    if (stream?.silent() === false) {
+      commitStream(completion, ports, { ending, last: lastWords(final, admitted, renderer) })
+    } else await commitAnswer(completion, ports, { ending, answer: errorAnswer(final, admitted) })
     return final
   }
   if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })

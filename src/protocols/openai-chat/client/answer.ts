@@ -242,6 +242,8 @@ export interface Bill {
   readonly usage: Usage & Required<Pick<Usage, 'promptTokens' | 'completionTokens'>>
   /** Undefined: `cost` is left out. */
   readonly costUsd: number | undefined
+  /** When the answer was complete, in Unix seconds. */
+  readonly completedAt?: number | undefined
 }
 
 /** As JSON text. */

@@ -1,0 +1,73 @@
+/** Reads the content of messages and of tool results: a text, or parts of text, images, files and audio. */
+import type { Json } from '../../../lib/json.ts'
+import { isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
+
+/** A content part of a chat completion. */
+export interface Part {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+const TYPES = [
+  'input_text',
+  'output_text',
+  'text',
+  'summary_text',
+  'reasoning_text',
+  'refusal',
+  'input_image',
+  'input_file',
+  'input_audio',
+] as const
+
+/** @returns a text for a text, and for a single part of text. @throws GatewayError for the first fault. */
+export function readContent(content: unknown, path: string): string | readonly Part[] {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) refuseType(content, path, 'a string or an array of content parts')
+  const parts = content.map((part, at) => readPart(objectAt(part, `${path}[${at}]`), `${path}[${at}]`))
+  const [only] = parts
+  return parts.length === 1 && typeof only?.['text'] === 'string' ? only['text'] : parts
+}
+
+function readPart(part: Json, path: string): Part {
+  switch (oneOf(part['type'], `${path}.type`, TYPES)) {
+    case 'refusal':
+      return { type: 'refusal', refusal: stringAt(part['refusal'], `${path}.refusal`) }
+    case 'input_image':
+      return readImage(part, path)
+    case 'input_file':
+      return readFile(part, path)
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part['input_audio'] }
+    default:
+      return { type: 'text', text: stringAt(part['text'], `${path}.text`) }
+  }
+}
+
+function readImage({ image_url: url, file_id: file, detail }: Json, path: string): Part {
+  if (isAbsent(url) && !isAbsent(file)) refuseStored(`${path}.file_id`)
+  const shown = isAbsent(detail) ? {} : { detail: stringAt(detail, `${path}.detail`) }
+  return { type: 'image_url', image_url: { url: stringAt(url, `${path}.image_url`), ...shown } }
+}
+
+function readFile({ file_data: data, file_url: url, file_id: id, filename }: Json, path: string): Part {
+  if (isAbsent(data) && !isAbsent(url)) {
+    const param = `${path}.file_url`
+    refuse('unsupported_content', param, `\`${param}\` is not supported: send the file itself as \`file_data\`.`)
+  }
+  if (isAbsent(data) && !isAbsent(id)) refuseStored(`${path}.file_id`)
+  const text = stringAt(data, `${path}.file_data`)
+  const named = isAbsent(filename) ? {} : { filename: stringAt(filename, `${path}.filename`) }
+  return {
+    type: 'file',
+    file: { ...named, file_data: text.startsWith('data:') ? text : `data:application/pdf;base64,${text}` },
+  }
+}
+
+function refuseStored(param: string): never {
+  refuse(
+    'unsupported_content',
+    param,
+    `\`${param}\` is not supported: files are not stored here. Send the data itself.`,
+  )
+}

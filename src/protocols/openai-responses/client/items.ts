@@ -1,0 +1,272 @@
+/** Reads the input of a Responses request, a text or a list of items, as messages of a chat completion. */
+import { isRecord, type Json, textOf } from '../../../lib/json.ts'
+import type { ContextEntry } from '../../anthropic-messages/context.ts'
+import { decodeContext } from '../../opaque-context.ts'
+import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
+import { readContent } from './content.ts'
+import { type ToolBook, wireNameOf } from './tools.ts'
+
+export interface Conversation {
+  /** The messages of a chat completion, which its own checks have not seen. */
+  readonly messages: readonly object[]
+  /** Paths of what has no counterpart. */
+  readonly ignored: readonly string[]
+  /** Whether a custom tool was called. */
+  readonly hasCustomCalls: boolean
+}
+
+/** What a model said until it was answered: consecutive items become one message. */
+interface Turn {
+  readonly texts: string[]
+  readonly refusals: string[]
+  readonly reasoning: string[]
+  readonly calls: object[]
+  /** The order of its pieces, with signed thinking. */
+  readonly entries: ContextEntry[]
+  /** By protocol: what its provider needs back. */
+  readonly context: Record<string, unknown>
+  /** Results of its calls. */
+  readonly results: object[]
+  /** Whether its last item is a message. */
+  endsInText: boolean
+}
+
+interface Reading {
+  readonly book: ToolBook
+  readonly messages: (object | Turn)[]
+  /** The turn of each call that has no result yet. */
+  readonly unanswered: Map<string, Turn>
+  readonly ignored: string[]
+  turn: Turn | undefined
+  hasCustomCalls: boolean
+}
+
+/** @throws GatewayError for the first fault. */
+export function readConversation(instructions: unknown, input: unknown, book: ToolBook): Conversation {
+  const reading: Reading = {
+    book,
+    messages: isAbsent(instructions) ? [] : [{ role: 'system', content: stringAt(instructions, 'instructions') }],
+    unanswered: new Map(),
+    ignored: [],
+    turn: undefined,
+    hasCustomCalls: false,
+  }
+  if (typeof input === 'string') reading.messages.push({ role: 'user', content: input })
+  else readItems(reading, input)
+  const [unanswered] = reading.unanswered.keys()
+  if (unanswered !== undefined) {
+    refuse(
+      'invalid_value',
+      'input',
+      `No tool output found for function call ${JSON.stringify(unanswered.slice(0, 60))}.`,
+    )
+  }
+  const messages = reading.messages.flatMap((message) => (isTurn(message) ? renderTurn(message) : [message]))
+  return { messages, ignored: reading.ignored, hasCustomCalls: reading.hasCustomCalls }
+}
+
+function readItems(reading: Reading, input: unknown): void {
+  if (!Array.isArray(input)) refuseType(input, 'input', 'a string or an array of items')
+  if (input.length === 0) refuse('invalid_value', 'input', '`input` must have at least one item.')
+  for (let at = 0; at < input.length; at++) readItem(reading, objectAt(input[at], `input[${at}]`), `input[${at}]`)
+}
+
+/** Items of tools that ran at a provider, which the model has used already. */
+const SPENT: ReadonlySet<string> = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'mcp_list_tools',
+  'tool_search_call',
+  'tool_search_output',
+])
+
+function readItem(reading: Reading, item: Json, path: string): void {
+  const { type = item['role'] === undefined ? 'item_reference' : 'message' } = item
+  switch (type) {
+    case 'message':
+      readMessage(reading, item, path)
+      break
+    case 'reasoning':
+      readReasoning(reading, item, path)
+      break
+    case 'function_call':
+    case 'custom_tool_call':
+    case 'local_shell_call':
+      readCall(reading, item, path)
+      break
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+    case 'local_shell_call_output':
+      readResult(reading, item, path)
+      break
+    case 'additional_tools':
+      break // among the tools of the request
+    case 'item_reference':
+      refuse(
+        'invalid_value',
+        path,
+        `\`${path}\` refers to an item, but items are not stored here. Send the item itself.`,
+      )
+      break
+    default:
+      ignoreSpent(reading, stringAt(type, `${path}.type`), path)
+  }
+}
+
+function ignoreSpent(reading: Reading, type: string, path: string): void {
+  if (!SPENT.has(type)) {
+    const message = `Items of type ${JSON.stringify(type.slice(0, 60))} are not supported in \`input\`.`
+    refuse('unsupported_parameter', `${path}.type`, message)
+  }
+  reading.ignored.push(path)
+}
+
+const ROLES = ['user', 'assistant', 'system', 'developer'] as const
+
+function readMessage(reading: Reading, item: Json, path: string): void {
+  const role = oneOf(item['role'], `${path}.role`, ROLES)
+  const content = readContent(item['content'], `${path}.content`)
+  if (role !== 'assistant') {
+    reading.turn = undefined
+    reading.messages.push({ role, content })
+    return
+  }
+  const turn = reading.turn === undefined || reading.turn.endsInText ? startTurn(reading) : reading.turn
+  turn.endsInText = true
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  for (const [at, part] of parts.entries()) {
+    const kind = oneOf(part.type, `${path}.content[${at}].type`, ['text', 'refusal'])
+    if (kind === 'refusal') turn.refusals.push(textOf(part['refusal']))
+    else addText(turn, textOf(part['text']))
+  }
+}
+
+function addText({ texts, entries }: Turn, text: string): void {
+  texts.push(text)
+  if (text !== '') entries.push({ type: 'text', length: text.length })
+}
+
+function startTurn(reading: Reading): Turn {
+  const turn: Turn = {
+    texts: [],
+    refusals: [],
+    reasoning: [],
+    calls: [],
+    entries: [],
+    context: {},
+    results: [],
+    endsInText: false,
+  }
+  reading.turn = turn
+  reading.messages.push(turn)
+  return turn
+}
+
+function turnOf(reading: Reading): Turn {
+  return reading.turn ?? startTurn(reading)
+}
+
+/** Its text, and what its provider needs back, if it is of this gateway. */
+function readReasoning(reading: Reading, item: Json, path: string): void {
+  const turn = turnOf(reading)
+  turn.endsInText = false
+  for (const field of ['content', 'summary']) {
+    if (isAbsent(item[field])) continue
+    const parts = arrayAt(item[field], `${path}.${field}`)
+    for (const [at, part] of parts.entries()) {
+      const partPath = `${path}.${field}[${at}]`
+      turn.reasoning.push(stringAt(objectAt(part, partPath)['text'], `${partPath}.text`))
+    }
+    if (parts.length > 0) break
+  }
+  if (isAbsent(item['encrypted_content'])) return
+  const context = decodeContext(stringAt(item['encrypted_content'], `${path}.encrypted_content`))
+  if (context === undefined) reading.ignored.push(`${path}.encrypted_content`)
+  else addContext(turn, context)
+}
+
+/** Signed thinking of Anthropic's keeps its position among the items; other contexts say themselves what they belong to. */
+function addContext({ entries, context }: Turn, { anthropic, ...others }: Json): void {
+  Object.assign(context, others)
+  if (!isRecord(anthropic) || !Array.isArray(anthropic['blocks'])) return
+  for (const block of anthropic['blocks']) {
+    if (!isRecord(block)) continue
+    const { type, thinking, signature, data } = block
+    if (type === 'thinking') entries.push({ type, thinking: textOf(thinking), signature: textOf(signature) })
+    else if (type === 'redacted_thinking') entries.push({ type, data: textOf(data) })
+  }
+}
+
+function readCall(reading: Reading, item: Json, path: string): void {
+  const turn = turnOf(reading)
+  turn.endsInText = false
+  const id = stringAt(item['call_id'] ?? item['id'], `${path}.call_id`)
+  if (reading.unanswered.has(id))
+    refuse('invalid_value', `${path}.call_id`, `\`${path}.call_id\` repeats an earlier one.`)
+  turn.calls.push(calledTool(reading, item, { id, path }))
+  turn.entries.push({ type: 'tool_use', id })
+  reading.unanswered.set(id, turn)
+}
+
+function calledTool(
+  reading: Reading,
+  item: Json,
+  { id, path }: { readonly id: string; readonly path: string },
+): object {
+  if (item['type'] === 'local_shell_call') {
+    const { type: _, ...action } = objectAt(item['action'], `${path}.action`)
+    return { id, type: 'function', function: { name: 'local_shell', arguments: JSON.stringify(action) } }
+  }
+  const namespace = isAbsent(item['namespace']) ? {} : { namespace: stringAt(item['namespace'], `${path}.namespace`) }
+  const name = wireNameOf(reading.book, { name: stringAt(item['name'], `${path}.name`), ...namespace })
+  if (item['type'] === 'function_call') {
+    return { id, type: 'function', function: { name, arguments: stringAt(item['arguments'], `${path}.arguments`) } }
+  }
+  reading.hasCustomCalls = true
+  return { id, type: 'custom', custom: { name, input: stringAt(item['input'], `${path}.input`) } }
+}
+
+/** Stands behind the message of its call, wherever it comes. */
+function readResult(reading: Reading, item: Json, path: string): void {
+  const id = stringAt(item['call_id'] ?? item['id'], `${path}.call_id`)
+  const turn = reading.unanswered.get(id)
+  if (turn === undefined) {
+    const shown = JSON.stringify(id.slice(0, 60))
+    refuse('invalid_value', `${path}.call_id`, `No tool call found for function call output with call_id ${shown}.`)
+  }
+  reading.unanswered.delete(id)
+  reading.turn = undefined
+  const content = readContent(item['output'], `${path}.output`)
+  turn.results.push({ role: 'tool', tool_call_id: id, content: content.length === 0 ? '' : content })
+}
+
+function isTurn(message: object | Turn): message is Turn {
+  return 'entries' in message
+}
+
+/** Reasoning alone says nothing to any provider. */
+function renderTurn({ texts, refusals, reasoning, calls, entries, context, results }: Turn): object[] {
+  if (texts.length === 0 && refusals.length === 0 && calls.length === 0) return []
+  const contexts = { ...context, ...signedContext(entries) }
+  return [
+    {
+      role: 'assistant',
+      content: texts.length === 0 ? null : texts.join(''),
+      ...(refusals.length > 0 && { refusal: refusals.join('') }),
+      ...(calls.length > 0 && { tool_calls: calls }),
+      ...(reasoning.length > 0 && { reasoning_content: reasoning.join('\n\n') }),
+      ...(Object.keys(contexts).length > 0 && { provider_context: contexts }),
+    },
+    ...results,
+  ]
+}
+
+function signedContext(entries: readonly ContextEntry[]): object {
+  if (!entries.some(({ type }) => type === 'thinking' || type === 'redacted_thinking')) return {}
+  const blocks = entries.map((entry, index) =>
+    entry.type === 'text' ? { type: 'text', length: String(entry.length), index } : { ...entry, index },
+  )
+  return { anthropic: { blocks } }
+}

@@ -1,0 +1,399 @@
+/**
+ * The output items of an answer in the making, in the order of its events, one after another: reasoning, messages, calls.
+ * A stream is sent an event for each change; the items at its end are those of a whole answer.
+ */
+import type { ChatEvent, ExtensionEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
+import { encodeContext } from '../../opaque-context.ts'
+import { readLogprobs } from '../../openai-chat/client/answer.ts'
+import { brokenAnswer } from '../../protocol.ts'
+import type { ToolForm } from './tools.ts'
+
+/** Sends an event. @param members Of its JSON object, as text: `"item_id":"…","delta":"…"`. */
+export type Emit = (type: string, members: string) => void
+
+export interface Output {
+  push(event: ChatEvent): void
+  /** Closes the last item. */
+  end(): void
+  /** Why the model ended; undefined: it did not. */
+  finish(): FinishReason | undefined
+  /** As JSON text, a list. */
+  render(): string
+}
+
+interface OutputInput {
+  /** Of the response, without its prefix. */
+  readonly id: string
+  readonly forms: ReadonlyMap<string, ToolForm>
+  /** Undefined: nobody follows the making. */
+  readonly emit: Emit | undefined
+}
+
+interface TextPart {
+  readonly type: 'output_text' | 'refusal'
+  /** Members of its events. */
+  readonly place: string
+  text: string
+  readonly logprobs: unknown[]
+}
+
+interface OpenMessage {
+  readonly kind: 'message'
+  readonly id: string
+  /** At most one of each type. */
+  readonly parts: TextPart[]
+  /** Where its text begins in the text of the answer, in UTF-16 units. */
+  readonly from: number
+}
+
+interface OpenReasoning {
+  readonly kind: 'reasoning'
+  readonly id: string
+  text: string
+  context: Json | undefined
+}
+
+interface OpenCall {
+  readonly kind: 'call'
+  readonly id: string
+  readonly form: ToolForm
+  readonly callId: string
+  arguments: string
+  /** A call of a custom tool whose input comes as it is, not within JSON. */
+  readonly isPlain: boolean
+}
+
+type OpenItem = OpenMessage | OpenReasoning | OpenCall
+
+interface State extends OutputInput {
+  /** Items that are complete, as JSON text. */
+  readonly done: string[]
+  open: OpenItem | undefined
+  /** Members of events of the open reasoning or call, up to the delta. */
+  deltaPrefix: string
+  /** Of the last tool call. */
+  toolIndex: number
+  /** Length of the text so far. */
+  length: number
+  /** Whether reasoning has come with its signature: then a context of the whole answer repeats it. */
+  isSigned: boolean
+  context: Json | undefined
+  annotations: readonly Json[]
+  finish: FinishReason | undefined
+}
+
+export function createOutput(input: OutputInput): Output {
+  const state: State = {
+    ...input,
+    done: [],
+    open: undefined,
+    deltaPrefix: '',
+    toolIndex: -1,
+    length: 0,
+    isSigned: false,
+    context: undefined,
+    annotations: [],
+    finish: undefined,
+  }
+  return {
+    push: (event) => pushEvent(state, event),
+    end() {
+      closeItem(state, state.finish === 'length' || state.finish === 'content_filter' ? 'incomplete' : 'completed')
+      addContext(state)
+    },
+    finish: () => state.finish,
+    render: () => `[${state.done.join(',')}]`,
+  }
+}
+
+function pushEvent(state: State, event: ChatEvent): void {
+  switch (event.type) {
+    case 'text':
+      addText(state, 'output_text', event)
+      break
+    case 'refusal':
+      addText(state, 'refusal', event)
+      break
+    case 'reasoning':
+      addReasoning(state, event)
+      break
+    case 'tool-call':
+      addCall(state, event)
+      break
+    case 'extension':
+      keepExtension(state, event)
+      break
+    case 'finish':
+      state.finish = event.reason
+  }
+}
+
+function keepExtension(state: State, { field, value }: ExtensionEvent): void {
+  if (field === 'provider_context' && isRecord(value)) state.context = value
+  if (field === 'annotations' && Array.isArray(value))
+    state.annotations = value.slice(0, MAX_ANNOTATIONS).filter(isRecord)
+}
+
+/** Each message looks for its own among them. */
+const MAX_ANNOTATIONS = 256
+
+const DELTAS = { output_text: 'response.output_text.delta', refusal: 'response.refusal.delta' } as const
+
+function addText(
+  state: State,
+  type: TextPart['type'],
+  { text, logprobs }: { readonly text: string; readonly logprobs?: unknown },
+): void {
+  if (text === '' && logprobs === undefined) return
+  const part = openPart(state, type)
+  part.text += text
+  if (type === 'output_text') state.length += text.length
+  const added = logprobs === undefined ? [] : entriesOf(logprobs)
+  for (const entry of added) part.logprobs.push(entry)
+  if (state.emit === undefined) return
+  const tail = type === 'refusal' ? '' : `,"logprobs":${added.length === 0 ? '[]' : JSON.stringify(added)}`
+  state.emit(DELTAS[type], `${part.place},"delta":${JSON.stringify(text)}${tail}`)
+}
+
+/** As the contract has them: bytes are a list. */
+function entriesOf(logprobs: unknown): readonly Json[] {
+  const entries = (readLogprobs(logprobs)?.content ?? []).filter(isRecord)
+  return entries.map(({ top_logprobs: top, ...entry }) => ({
+    ...withBytes(entry),
+    top_logprobs: Array.isArray(top) ? top.filter(isRecord).map(withBytes) : [],
+  }))
+}
+
+function withBytes(entry: Json): Json {
+  return Array.isArray(entry['bytes']) ? entry : { ...entry, bytes: [] }
+}
+
+function openPart(state: State, type: TextPart['type']): TextPart {
+  const message = state.open?.kind === 'message' ? state.open : openMessage(state)
+  const { id, parts } = message
+  const known = parts.find((part) => part.type === type)
+  if (known !== undefined) return known
+  const place = `"item_id":"${id}","output_index":${state.done.length},"content_index":${parts.length}`
+  const part: TextPart = { type, place, text: '', logprobs: [] }
+  parts.push(part)
+  state.emit?.('response.content_part.added', `${place},"part":${JSON.stringify(renderPart(part, []))}`)
+  return part
+}
+
+function openMessage(state: State): OpenMessage {
+  const message: OpenMessage = { kind: 'message', id: itemId(state, 'msg'), parts: [], from: state.length }
+  openItem(state, message)
+  return message
+}
+
+function closePart(emit: Emit, part: TextPart, annotations: readonly Json[]): void {
+  const { type, place, logprobs } = part
+  for (const [at, annotation] of annotations.entries()) {
+    const members = `${place},"annotation_index":${at},"annotation":${JSON.stringify(annotation)}`
+    emit('response.output_text.annotation.added', members)
+  }
+  const text = JSON.stringify(part.text)
+  if (type === 'refusal') emit('response.refusal.done', `${place},"refusal":${text}`)
+  else emit('response.output_text.done', `${place},"text":${text},"logprobs":${JSON.stringify(logprobs)}`)
+  emit('response.content_part.done', `${place},"part":${JSON.stringify(renderPart(part, annotations))}`)
+}
+
+/** The sources that a text cites, with ranges of that text. */
+function annotationsOf({ annotations }: State, { from }: OpenMessage, { type, text }: TextPart): readonly Json[] {
+  if (type !== 'output_text') return []
+  return annotations.flatMap(({ url_citation: cited }) => {
+    if (!isRecord(cited)) return []
+    const start = Number(cited['start_index']) - from
+    const end = Number(cited['end_index']) - from
+    if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > text.length) return []
+    return [
+      {
+        type: 'url_citation',
+        start_index: start,
+        end_index: end,
+        url: textOf(cited['url']),
+        title: textOf(cited['title']),
+      },
+    ]
+  })
+}
+
+function renderPart({ type, text, logprobs }: TextPart, annotations: readonly Json[]): Json {
+  return type === 'refusal' ? { type, refusal: text } : { type, text, annotations, logprobs }
+}
+
+/** Reasoning is a summary here: its only part. A signature ends it; redacted reasoning is an item without text. */
+function addReasoning(state: State, event: Extract<ChatEvent, { type: 'reasoning' }>): void {
+  const { text, signature, redacted } = event
+  if (text !== '') {
+    const item = state.open?.kind === 'reasoning' ? state.open : openReasoning(state)
+    if (item.text === '' && state.emit !== undefined) {
+      const place = `"item_id":"${item.id}","output_index":${state.done.length},"summary_index":0`
+      state.deltaPrefix = `${place},"delta":`
+      state.emit('response.reasoning_summary_part.added', `${place},"part":{"type":"summary_text","text":""}`)
+    }
+    item.text += text
+    state.emit?.('response.reasoning_summary_text.delta', state.deltaPrefix + JSON.stringify(text))
+  }
+  if (signature === undefined && redacted === undefined) return
+  const isContinued = redacted === undefined && state.open?.kind === 'reasoning'
+  const item = isContinued && state.open?.kind === 'reasoning' ? state.open : openReasoning(state)
+  const block =
+    redacted === undefined
+      ? { type: 'thinking', thinking: item.text, signature }
+      : { type: 'redacted_thinking', data: redacted }
+  item.context = { anthropic: { blocks: [block] } }
+  state.isSigned = true
+  closeItem(state, 'completed')
+}
+
+function openReasoning(state: State): OpenReasoning {
+  const item: OpenReasoning = { kind: 'reasoning', id: itemId(state, 'rs'), text: '', context: undefined }
+  openItem(state, item)
+  return item
+}
+
+/** What a provider needs back of the whole answer comes at its end, in an item of its own. */
+function addContext(state: State): void {
+  const { context, isSigned } = state
+  if (context === undefined) return
+  const { anthropic, ...others } = context
+  const rest = isSigned || anthropic === undefined ? others : context
+  if (Object.keys(rest).length === 0) return
+  openReasoning(state).context = rest
+  closeItem(state, 'completed')
+}
+
+const PREFIXES = { function: 'fc', custom: 'ctc', local_shell: 'lsh' } as const
+
+/** Items come one after another, so a call must be whole before the next one begins. */
+function addCall(state: State, event: ToolCallEvent): void {
+  const { toolIndex, id = '', name = '', arguments: text, custom = false } = event
+  if (toolIndex > state.toolIndex) {
+    state.toolIndex = toolIndex
+    const form = state.forms.get(name) ?? { kind: custom ? 'custom' : 'function', name }
+    const isPlain = custom && form.kind === 'custom'
+    openItem(state, { kind: 'call', id: itemId(state, PREFIXES[form.kind]), form, callId: id, arguments: '', isPlain })
+    state.deltaPrefix = `"item_id":"${state.open?.id}","output_index":${state.done.length},"delta":`
+  }
+  const { open: call } = state
+  if (toolIndex < state.toolIndex || call?.kind !== 'call') {
+    throw brokenAnswer('The provider continued a tool call after it had begun another item.')
+  }
+  call.arguments += text
+  if (text !== '') emitArguments(state, call, text)
+}
+
+/** The input of a custom tool within JSON, and the action of a shell, are sent when they are whole. */
+function emitArguments({ emit, deltaPrefix }: State, { form, isPlain }: OpenCall, text: string): void {
+  if (emit === undefined) return
+  const members = deltaPrefix + JSON.stringify(text)
+  if (form.kind === 'function') emit('response.function_call_arguments.delta', members)
+  else if (isPlain) emit('response.custom_tool_call_input.delta', members)
+}
+
+function itemId({ id, done, open }: State, prefix: string): string {
+  return `${prefix}_${id}_${done.length + (open === undefined ? 0 : 1)}`
+}
+
+function openItem(state: State, item: OpenItem): void {
+  closeItem(state, 'completed')
+  state.open = item
+  if (state.emit === undefined) return
+  const rendered = JSON.stringify(renderItem(state, item, 'in_progress'))
+  state.emit('response.output_item.added', `"output_index":${state.done.length},"item":${rendered}`)
+}
+
+type Status = 'in_progress' | 'completed' | 'incomplete'
+
+function closeItem(state: State, status: Status): void {
+  const { open: item } = state
+  if (item === undefined) return
+  if (item.kind === 'message') closeMessage(state, item)
+  else if (item.kind === 'call') closeCall(state, item, status)
+  else closeReasoning(state, item)
+  const rendered = JSON.stringify(renderItem(state, item, status))
+  state.emit?.('response.output_item.done', `"output_index":${state.done.length},"item":${rendered}`)
+  state.done.push(rendered)
+  state.open = undefined
+}
+
+function closeMessage(state: State, message: OpenMessage): void {
+  if (state.emit === undefined) return
+  for (const part of message.parts) closePart(state.emit, part, annotationsOf(state, message, part))
+}
+
+function closeReasoning({ emit, done }: State, { id, text }: OpenReasoning): void {
+  if (emit === undefined || text === '') return
+  const place = `"item_id":"${id}","output_index":${done.length},"summary_index":0`
+  const shown = JSON.stringify(text)
+  emit('response.reasoning_summary_text.done', `${place},"text":${shown}`)
+  emit('response.reasoning_summary_part.done', `${place},"part":{"type":"summary_text","text":${shown}}`)
+}
+
+function closeCall(state: State, call: OpenCall, status: Status): void {
+  const { kind, name } = call.form
+  if (kind === 'function' && call.arguments === '' && status === 'completed') {
+    call.arguments = '{}'
+    emitArguments(state, call, '{}')
+  }
+  const { emit, deltaPrefix } = state
+  if (emit === undefined) return
+  const place = `"item_id":"${call.id}","output_index":${state.done.length}`
+  if (kind === 'function') {
+    const named = `"name":${JSON.stringify(name)},"arguments":${JSON.stringify(call.arguments)}`
+    emit('response.function_call_arguments.done', `${place},${named}`)
+  } else if (kind === 'custom') {
+    const input = JSON.stringify(inputOf(call))
+    if (!call.isPlain && input !== '""') emit('response.custom_tool_call_input.delta', deltaPrefix + input)
+    emit('response.custom_tool_call_input.done', `${place},"input":${input}`)
+  }
+}
+
+/** The text for a custom tool, which a provider without such tools sends as the field `input` of JSON. */
+function inputOf({ arguments: text, isPlain }: OpenCall): string {
+  if (isPlain) return text
+  const parsed = parseJson(text)
+  return isRecord(parsed) && typeof parsed['input'] === 'string' ? parsed['input'] : text
+}
+
+function renderItem(state: State, item: OpenItem, status: Status): Json {
+  switch (item.kind) {
+    case 'message': {
+      const content = item.parts.map((part) => renderPart(part, annotationsOf(state, item, part)))
+      return { id: item.id, type: 'message', status, role: 'assistant', content }
+    }
+    case 'reasoning': {
+      const { id, text, context } = item
+      const summary = text === '' ? [] : [{ type: 'summary_text', text }]
+      const opaque = context === undefined ? undefined : encodeContext(context)
+      return { id, type: 'reasoning', summary, ...(opaque !== undefined && { encrypted_content: opaque }) }
+    }
+    case 'call':
+      return renderCall(item, status)
+  }
+}
+
+function renderCall(call: OpenCall, status: Status): Json {
+  const { id, callId: call_id, form } = call
+  const { kind, name, namespace } = form
+  const within = namespace === undefined ? {} : { namespace }
+  if (kind === 'function') {
+    return { id, type: 'function_call', status, arguments: call.arguments, call_id, name, ...within }
+  }
+  if (kind === 'custom') {
+    const input = status === 'in_progress' ? '' : inputOf(call)
+    return { id, type: 'custom_tool_call', status, call_id, input, name, ...within }
+  }
+  return { id, type: 'local_shell_call', status, call_id, action: actionOf(call.arguments) }
+}
+
+/** A model may write a command as one text, which a shell then reads. */
+function actionOf(text: string): Json {
+  const parsed = parseJson(text)
+  const { command, ...others } = isRecord(parsed) ? parsed : {}
+  const words = typeof command === 'string' ? ['bash', '-lc', command] : command
+  const list = Array.isArray(words) ? words.map((word) => (typeof word === 'string' ? word : JSON.stringify(word))) : []
+  return { env: {}, ...others, type: 'exec', command: list }
+}

@@ -1,0 +1,237 @@
+/**
+ * Reads a Responses request as a chat completion. Each item and field becomes its counterpart there, and what has none is
+ * refused or named in `x-turnpike-warnings`. The chat completion's own checks follow, so limits are the same for both APIs.
+ */
+import type { ChatRequest } from '../../../domain/chat.ts'
+import { GatewayError } from '../../../domain/errors.ts'
+import { isRecord, type Json } from '../../../lib/json.ts'
+import {
+  arrayAt,
+  booleanAt,
+  integerIn,
+  isAbsent,
+  objectAt,
+  oneOf,
+  refuse,
+  stringAt,
+} from '../../openai-chat/client/checks.ts'
+import { parseChatRequest } from '../../openai-chat/client/request.ts'
+import { echoOf } from './echo.ts'
+import { readConversation } from './items.ts'
+import { type ListedTool, readChoice, readTools, type ToolForm } from './tools.ts'
+
+/** What an answer repeats or needs of its request. */
+export interface ResponseDetails {
+  /** Fields of the answer that repeat the request. */
+  readonly echo: Json
+  /** Of tools whose calls are no plain function calls, by the name that the model sees. */
+  readonly forms: ReadonlyMap<string, ToolForm>
+}
+
+interface ResponsesRequest extends ChatRequest {
+  readonly responses: ResponseDetails
+}
+
+const TOKENS = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
+const LOGPROBS = { min: 0, max: 20 } as const
+const LOGPROBS_FIELD = 'message.output_text.logprobs'
+const CONTEXT_FIELD = 'reasoning.encrypted_content'
+
+/** Fields that are translated, or whose effect is the same without a translation. */
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'stream_options',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'include',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'presence_penalty',
+  'frequency_penalty',
+  'metadata',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'user',
+  'background',
+  'client_metadata',
+])
+/** Fields without which the answer would mean something else. */
+const REFUSED: ReadonlySet<string> = new Set(['conversation', 'prompt'])
+
+/** The fields of an answer that come from its request; of another API's request: the defaults. */
+export function detailsOf(request: ChatRequest): ResponseDetails {
+  return isResponsesRequest(request) ? request.responses : { echo: echoOf({}), forms: new Map() }
+}
+
+function isResponsesRequest(request: ChatRequest): request is ResponsesRequest {
+  return 'responses' in request
+}
+
+/** @throws GatewayError for the first fault. */
+export function parseResponsesRequest(value: unknown): ResponsesRequest {
+  if (!isRecord(value)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+  const body = withoutNulls(value)
+  refuseState(body)
+  const tools = readTools(listedTools(body))
+  const { messages, ignored, hasCustomCalls } = readConversation(body['instructions'], body['input'], tools)
+  const included = readInclude(body['include'])
+  const text = readText(body['text'])
+  const stream = body['stream'] !== undefined && booleanAt(body['stream'], 'stream')
+  const { metadata: _, ...request } = parseChatRequest({
+    model: body['model'],
+    messages,
+    stream,
+    stream_options: stream ? body['stream_options'] : undefined,
+    tools: tools.tools,
+    tool_choice: body['tool_choice'] === undefined ? undefined : readChoice(body['tool_choice'], tools),
+    parallel_tool_calls: body['parallel_tool_calls'],
+    max_completion_tokens: readTokens(body['max_output_tokens']),
+    temperature: body['temperature'],
+    top_p: body['top_p'],
+    presence_penalty: body['presence_penalty'],
+    frequency_penalty: body['frequency_penalty'],
+    ...readLogprobs(body['top_logprobs'], included.logprobs),
+    ...text,
+    reasoning_effort: readEffort(body['reasoning']),
+    metadata: body['metadata'],
+    user: body['user'],
+    service_tier: body['service_tier'],
+    ...passedOn(body),
+  })
+  const { unheeded: unheededOptions = [] } = request
+  const unheeded = [...unheededOptions, ...unknownFields(body), ...included.unknown, ...ignored]
+  return {
+    ...request,
+    isTranslated: true,
+    ...((hasCustomCalls || request.tools?.some(({ custom }) => custom !== undefined)) && {
+      customToolsAsFunctions: true,
+    }),
+    ...(unheeded.length > 0 && { unheeded }),
+    responses: { echo: echoOf(body), forms: tools.forms },
+  }
+}
+
+function withoutNulls(body: Json): Json {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => !isAbsent(value)))
+}
+
+/** Answers are not stored, and none is made without a waiting client. */
+function refuseState({ previous_response_id: previous, background, store }: Json): void {
+  if (store !== undefined) booleanAt(store, 'store')
+  if (background !== undefined && booleanAt(background, 'background')) {
+    refuse('unsupported_parameter', 'background', '`background: true` is not supported: answers are not stored here.')
+  }
+  if (previous === undefined) return
+  const id = stringAt(previous, 'previous_response_id').slice(0, 100)
+  const message = `Previous response with id '${id}' not found: responses are not stored here. Send all items of the conversation as \`input\`.`
+  refuse('previous_response_not_found', 'previous_response_id', message)
+}
+
+function unknownFields(body: Json): string[] {
+  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name) && !isDefault(name, body[name]))
+  const refused = unknown.find((name) => REFUSED.has(name))
+  if (refused !== undefined) {
+    refuse('unsupported_parameter', refused, `\`${refused}\` is not supported: it is stored at the provider.`)
+  }
+  return unknown
+}
+
+/** Values of fields without a counterpart that ask for what happens anyway. */
+function isDefault(name: string, value: unknown): boolean {
+  if (name === 'store') return value === false
+  return name === 'truncation' && oneOf(value, name, ['auto', 'disabled']) === 'disabled'
+}
+
+/** The tools of the request, and those that items of the input add. */
+function listedTools({ tools, input }: Json): readonly ListedTool[] {
+  const own = tools === undefined ? [] : listed(tools, 'tools')
+  if (!Array.isArray(input)) return own
+  return [...own, ...input.flatMap((item, at) => addedTools(item, `input[${at}]`))]
+}
+
+function addedTools(item: unknown, path: string): readonly ListedTool[] {
+  if (!isRecord(item) || (item['type'] !== 'additional_tools' && item['type'] !== 'tool_search_output')) return []
+  return isAbsent(item['tools']) ? [] : listed(item['tools'], `${path}.tools`)
+}
+
+function listed(tools: unknown, path: string): readonly ListedTool[] {
+  return arrayAt(tools, path).map((tool, at) => ({ tool, path: `${path}[${at}]` }))
+}
+
+function readTokens(value: unknown): number | undefined {
+  return value === undefined ? undefined : integerIn(value, 'max_output_tokens', TOKENS)
+}
+
+interface Included {
+  readonly logprobs: boolean
+  readonly unknown: readonly string[]
+}
+
+/** What a provider needs back is always included, since nothing is stored. */
+function readInclude(value: unknown): Included {
+  if (value === undefined) return { logprobs: false, unknown: [] }
+  const names = arrayAt(value, 'include').map((name, at) => stringAt(name, `include[${at}]`))
+  const unknown = names.flatMap((name, at) =>
+    name === LOGPROBS_FIELD || name === CONTEXT_FIELD ? [] : [`include[${at}]`],
+  )
+  return { logprobs: names.includes(LOGPROBS_FIELD), unknown }
+}
+
+function readLogprobs(value: unknown, isIncluded: boolean): object {
+  const count = value === undefined ? 0 : integerIn(value, 'top_logprobs', LOGPROBS)
+  if (count === 0) return isIncluded ? { logprobs: true } : {}
+  return { logprobs: true, top_logprobs: count }
+}
+
+/** `verbosity`, and the format of a structured answer. */
+function readText(value: unknown): object {
+  if (value === undefined) return {}
+  const { format, verbosity } = objectAt(value, 'text')
+  return {
+    ...(!isAbsent(verbosity) && { verbosity: oneOf(verbosity, 'text.verbosity', ['low', 'medium', 'high']) }),
+    ...(!isAbsent(format) && { response_format: readFormat(objectAt(format, 'text.format')) }),
+  }
+}
+
+function readFormat(format: Json): object {
+  const type = oneOf(format['type'], 'text.format.type', ['text', 'json_object', 'json_schema'])
+  if (type !== 'json_schema') return { type }
+  const { name, schema, strict, description } = format
+  return {
+    type,
+    json_schema: {
+      name: stringAt(name, 'text.format.name'),
+      schema: objectAt(schema, 'text.format.schema'),
+      strict: isAbsent(strict) ? undefined : booleanAt(strict, 'text.format.strict'),
+      description: isAbsent(description) ? undefined : stringAt(description, 'text.format.description'),
+    },
+  }
+}
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+
+/** Summaries are what all other providers send as reasoning, so asking for one changes nothing. */
+function readEffort(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  const { effort } = objectAt(value, 'reasoning')
+  return isAbsent(effort) ? undefined : oneOf(effort, 'reasoning.effort', EFFORTS)
+}
+
+const PASSED_ON = ['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier'] as const
+
+/** Fields of the same name in both APIs. */
+function passedOn(body: Json): object {
+  return Object.fromEntries(
+    PASSED_ON.flatMap((name) => (body[name] === undefined ? [] : [[name, stringAt(body[name], name)]])),
+  )
+}

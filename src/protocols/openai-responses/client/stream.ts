@@ -1,0 +1,94 @@
+/**
+ * A streamed response: `response.created`, `response.in_progress`, the making of its items one after another, and the whole
+ * response as `response.completed` or `response.incomplete`. Events are numbered without gaps.
+ */
+import type { AnswerStream, BrokenStream, StreamStart } from '../../client-api.ts'
+import { createFrame, endOf, type ResponseState, renderUsage, responseText, tailOf } from './answer.ts'
+import { createOutput, type Emit } from './output.ts'
+import { detailsOf } from './request.ts'
+
+export function createResponseStream(start: StreamStart): AnswerStream {
+  const { forms } = detailsOf(start.request)
+  const events = createEvents(start)
+  const output = createOutput({ id: tailOf(start.id), forms, emit: events.emit })
+  return {
+    push(event) {
+      if (event.type === 'usage') return ''
+      events.begin()
+      output.push(event)
+      return events.take()
+    },
+    close(bill) {
+      events.begin()
+      output.end()
+      const end = endOf(output.finish())
+      events.emitResponse(`response.${end.status}`, {
+        ...end,
+        completedAt: bill.completedAt,
+        serviceTier: bill.usage.serviceTier,
+        usage: renderUsage(bill),
+        output: output.render(),
+      })
+      return events.take()
+    },
+    fail: ({ code, message }) => events.fail({ code, message }, output.render()),
+  }
+}
+
+interface Events {
+  readonly emit: Emit
+  emitResponse(type: string, state: ResponseState): void
+  /** The first two events, unless they are sent. */
+  begin(): void
+  /** The text of the events since the last call. */
+  take(): string
+  /** The last events of a stream that broke off. Changes nothing. */
+  fail(error: { readonly code: string; readonly message: string }, output: string): string
+}
+
+function createEvents(start: StreamStart): Events {
+  const frame = createFrame(start, detailsOf(start.request).echo)
+  let number = 0
+  let text = ''
+  const events: Events = {
+    emit(type, members) {
+      text += eventText(type, number, members)
+      number += 1
+    },
+    emitResponse: (type, state) => events.emit(type, `"response":${responseText(frame, state)}`),
+    begin() {
+      if (number > 0) return
+      events.emitResponse('response.created', { status: 'in_progress', output: '[]' })
+      events.emitResponse('response.in_progress', { status: 'in_progress', output: '[]' })
+    },
+    take() {
+      const taken = text
+      text = ''
+      return taken
+    },
+    fail(error, output) {
+      const before = number
+      events.begin()
+      events.emit('error', errorMembers(error))
+      events.emitResponse('response.failed', { status: 'failed', error, output })
+      number = before
+      return events.take()
+    },
+  }
+  return events
+}
+
+/** For a stream whose last number is unknown. */
+export function renderBroken({ code, message }: BrokenStream): string {
+  return eventText('error', 0, errorMembers({ code, message }))
+}
+
+function eventText(type: string, number: number, members: string): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${members}}\n\n`
+}
+
+/** OpenAI's types have the fields in the event, the Open Responses contract within `error`. */
+function errorMembers({ code, message }: Pick<BrokenStream, 'code' | 'message'>): string {
+  const fields = { code, message, param: null }
+  return JSON.stringify({ ...fields, error: { type: 'server_error', ...fields } }).slice(1, -1)
+}
