@@ -403,56 +403,63 @@ test('tools of a namespace, and the shell of the client, are called in their own
 test('what cannot be answered is refused, in the form of the API', async () => {
   const before = provider.calls.length
   const wrong = new OpenAI({ apiKey: 'tp_wrong', baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-  const faults: readonly [Promise<unknown>, number, string, string | undefined][] = [
-    [wrong.responses.create(ask('azure')), 401, 'invalid_credential', undefined],
-    [client.responses.create(ask('no-such-model')), 422, 'model_not_found', 'model'],
+  const faults: readonly [() => Promise<unknown>, number, string, string | undefined][] = [
+    [() => wrong.responses.create(ask('azure')), 401, 'invalid_credential', undefined],
+    [() => client.responses.create(ask('no-such-model')), 422, 'model_not_found', 'model'],
     [
-      client.responses.create(ask('azure', { previous_response_id: 'resp_1' })),
+      () => client.responses.create(ask('azure', { previous_response_id: 'resp_1' })),
       400,
       'previous_response_not_found',
       'previous_response_id',
     ],
-    [client.responses.create(ask('azure', { background: true })), 422, 'unsupported_parameter', 'background'],
-    [client.responses.create(ask('azure', { conversation: 'conv_1' })), 422, 'unsupported_parameter', 'conversation'],
-    [client.responses.create(ask('azure', { input: [] })), 400, 'invalid_value', 'input'],
-    [client.responses.create(ask('azure', { max_output_tokens: 0 })), 400, 'out_of_range', 'max_output_tokens'],
+    [() => client.responses.create(ask('azure', { background: true })), 422, 'unsupported_parameter', 'background'],
     [
-      client.responses.create(ask('azure', { input: [{ type: 'item_reference', id: 'msg_1' }] })),
+      () => client.responses.create(ask('azure', { conversation: 'conv_1' })),
+      422,
+      'unsupported_parameter',
+      'conversation',
+    ],
+    [() => client.responses.create(ask('azure', { input: [] })), 400, 'invalid_value', 'input'],
+    [() => client.responses.create(ask('azure', { max_output_tokens: 0 })), 400, 'out_of_range', 'max_output_tokens'],
+    [
+      () => client.responses.create(ask('azure', { input: [{ type: 'item_reference', id: 'msg_1' }] })),
       400,
       'invalid_value',
       'input[0]',
     ],
     [
-      client.responses.create(
-        ask('azure', { input: [{ type: 'function_call_output', call_id: 'c', output: 'lost' }] }),
-      ),
+      () =>
+        client.responses.create(
+          ask('azure', { input: [{ type: 'function_call_output', call_id: 'c', output: 'lost' }] }),
+        ),
       400,
       'invalid_value',
       'input[0].call_id',
     ],
     [
-      client.responses.create(
-        ask('azure', { input: [{ type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' }] }),
-      ),
+      () =>
+        client.responses.create(
+          ask('azure', { input: [{ type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' }] }),
+        ),
       400,
       'invalid_value',
       'input',
     ],
     [
-      client.responses.create(ask('azure', { tools: [{ type: 'file_search', vector_store_ids: ['a'] }] })),
+      () => client.responses.create(ask('azure', { tools: [{ type: 'file_search', vector_store_ids: ['a'] }] })),
       422,
       'unsupported_parameter',
       'tools[0].type',
     ],
     [
-      client.responses.create(ask('azure', { tools: [LOOK], tool_choice: { type: 'web_search_preview' } })),
+      () => client.responses.create(ask('azure', { tools: [LOOK], tool_choice: { type: 'web_search_preview' } })),
       422,
       'unsupported_parameter',
       'tool_choice.type',
     ],
   ]
   for (const [asked, status, code, param] of faults) {
-    const fault = await faultOf(asked)
+    const fault = await faultOf(asked())
     assert.deepEqual([fault.status, fault.code, fault.param ?? undefined], [status, code, param], fault.message)
     assert.match(fault.requestID ?? '', /^req_/)
   }
