@@ -7,6 +7,7 @@ import * as bedrock from './providers/bedrock-reader.ts'
 import { type ReadGeminiAnswer, readGeminiStream, readGeminiWhole } from './providers/gemini-reader.ts'
 import * as openai from './providers/recording-reader.ts'
 import type { Recording } from './providers/recordings.ts'
+import { type ReadResponse, readResponseStream, readWholeResponse } from './providers/responses-reader.ts'
 import { sseBlocks } from './providers/sse-blocks.ts'
 
 export interface Choice extends openai.ReadChoice {
@@ -63,6 +64,13 @@ const READERS: Readonly<Record<string, Reader>> = {
       return { ...ofConverse(read), terminalOffset: read.terminalOffset }
     },
   },
+  'openai-responses': {
+    whole: (body) => ofResponse(readWholeResponse(body)),
+    stream: (bytes) => {
+      const read = readResponseStream(bytes)
+      return { ...ofResponse(read), terminalOffset: read.terminalOffset }
+    },
+  },
 }
 
 export function readWhole({ protocol, bytes }: Recording): Whole {
@@ -110,4 +118,8 @@ function ofGemini({ choices, usage, isError }: ReadGeminiAnswer): Whole {
 function ofConverse({ choice, usage, signed, isError }: bedrock.ReadAnswer): Whole {
   const seals = signed.map(({ signature, redacted }) => signature ?? redacted ?? '')
   return { choices: { 0: { ...choice, seals, images: [] } }, usage, isError }
+}
+
+function ofResponse({ choice, usage, isError }: ReadResponse): Whole {
+  return { choices: { 0: { ...choice, seals: undefined, images: [] } }, usage, isError }
 }
