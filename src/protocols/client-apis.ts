@@ -4,9 +4,17 @@ import type { ClientApi } from './client-api.ts'
 import { chatCompletionsApi } from './openai-chat/client/index.ts'
 import { completionsApi } from './openai-completions/client.ts'
 import { embeddingsApi } from './openai-embeddings/client.ts'
+import { responsesApi } from './openai-responses/client/index.ts'
 import { rerankApi } from './rerank/client.ts'
 
-const CLIENT_APIS: readonly ClientApi[] = [chatCompletionsApi, messagesApi, completionsApi, embeddingsApi, rerankApi]
+const CLIENT_APIS: readonly ClientApi[] = [
+  chatCompletionsApi,
+  messagesApi,
+  completionsApi,
+  embeddingsApi,
+  rerankApi,
+  responsesApi,
+]
 
 /** @param endpoint Of a completion: `METHOD /path`. */
 export function clientApiOf(endpoint: string): ClientApi | undefined {

@@ -74,6 +74,8 @@ interface State extends OutputInput {
   deltaPrefix: string
   /** Of the last tool call. */
   toolIndex: number
+  /** Tool calls without argument text so far. */
+  readonly emptyCalls: Set<number>
   /** Length of the text so far. */
   length: number
   /** Whether reasoning has come with its signature: then a context of the whole answer repeats it. */
@@ -90,6 +92,7 @@ export function createOutput(input: OutputInput): Output {
     open: undefined,
     deltaPrefix: '',
     toolIndex: -1,
+    emptyCalls: new Set(),
     length: 0,
     isSigned: false,
     context: undefined,
@@ -268,6 +271,8 @@ function addContext(state: State): void {
 const PREFIXES = { function: 'fc', custom: 'ctc', local_shell: 'lsh' } as const
 
 /** Items come one after another, so a call must be whole before the next one begins. */
+const NO_ARGUMENTS = '{}'
+
 function addCall(state: State, event: ToolCallEvent): void {
   const { toolIndex, id = '', name = '', arguments: text, custom = false } = event
   if (toolIndex > state.toolIndex) {
@@ -279,9 +284,13 @@ function addCall(state: State, event: ToolCallEvent): void {
   }
   const { open: call } = state
   if (toolIndex < state.toolIndex || call?.kind !== 'call') {
+    // Some providers show only at the end that a call has no arguments, and its item says so already.
+    if (text === NO_ARGUMENTS && state.emptyCalls.has(toolIndex)) return
     throw brokenAnswer('The provider continued a tool call after it had begun another item.')
   }
   call.arguments += text
+  if (call.arguments === '') state.emptyCalls.add(toolIndex)
+  else state.emptyCalls.delete(toolIndex)
   if (text !== '') emitArguments(state, call, text)
 }
 
@@ -335,8 +344,8 @@ function closeReasoning({ emit, done }: State, { id, text }: OpenReasoning): voi
 function closeCall(state: State, call: OpenCall, status: Status): void {
   const { kind, name } = call.form
   if (kind === 'function' && call.arguments === '' && status === 'completed') {
-    call.arguments = '{}'
-    emitArguments(state, call, '{}')
+    call.arguments = NO_ARGUMENTS
+    emitArguments(state, call, NO_ARGUMENTS)
   }
   const { emit, deltaPrefix } = state
   if (emit === undefined) return
