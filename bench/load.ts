@@ -7,9 +7,9 @@ import { cpuMicroseconds, percentile } from './processes.ts'
 export const CHAT_PATH = '/v1/chat/completions'
 
 /** The APIs that a client can call. */
-export const APIS = ['chat', 'messages'] as const
+export const APIS = ['chat', 'messages', 'responses'] as const
 export type Api = (typeof APIS)[number]
-const PATHS: Readonly<Record<Api, string>> = { chat: CHAT_PATH, messages: '/v1/messages' }
+const PATHS: Readonly<Record<Api, string>> = { chat: CHAT_PATH, messages: '/v1/messages', responses: '/v1/responses' }
 
 export interface Target {
   readonly name: string
@@ -33,6 +33,7 @@ export function bodyOf({ model, stream, api = 'chat' }: Work): string {
   const bodies: Readonly<Record<Api, object>> = {
     chat: { ...same, messages: [{ role: 'system', content: SYSTEM }, USER], max_tokens: 500 },
     messages: { ...same, system: SYSTEM, messages: [USER], max_tokens: 500 },
+    responses: { ...same, instructions: SYSTEM, input: [USER], max_output_tokens: 500 },
   }
   return JSON.stringify(bodies[api])
 }

@@ -12,6 +12,7 @@ import type { Price } from '../domain/price/price.ts'
 import { generatesText, inputCount, type Task, textParam } from '../domain/task.ts'
 import { reach } from '../lib/crash-point.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
+import { withoutUnpricedTools } from '../protocols/server-tools.ts'
 import { isCancelled } from './cancellation.ts'
 import type { AdmittedRequest, Completion } from './completion.ts'
 import type { Admission, GatewayPorts } from './ports.ts'
@@ -49,9 +50,10 @@ export function parse(
   ports: GatewayPorts,
   { api, body, caller, headers }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers'>,
 ): ParsedRequest {
-  const request = api.parse(body, headers)
-  const model = findModel(ports, caller, request)
+  const parsed = api.parse(body, headers)
+  const model = findModel(ports, caller, parsed)
   if (model.kind !== (api.kind ?? 'chat')) throw wrongKind(model)
+  const request = withoutUnpricedTools(parsed, model.price)
   if (request.task === undefined) checkCapabilities(request, model)
   else checkInputs(request.task, model)
   return { request, model }

@@ -63,6 +63,22 @@ export function refuseUnpricedTools({ serverTools = [] }: ChatRequest, price: Pr
   }
 }
 
+/**
+ * Clients of other APIs offer such tools unasked, as Codex does: those without a price are left out and named in the
+ * warnings.
+ */
+export function withoutUnpricedTools(request: ChatRequest, price: Price | undefined): ChatRequest {
+  const { serverTools = NONE, tools = [], unheeded = [], native, isTranslated } = request
+  if (serverTools.length === 0 || isTranslated !== true || native !== undefined) return request
+  const isPriced = ({ name }: ServerTool) => price !== undefined && toolFee(name, price) !== undefined
+  const dropped = serverTools.filter((tool) => !isPriced(tool)).map(({ param }) => param)
+  if (dropped.length === 0) return request
+  const rest = { ...request, serverTools: serverTools.filter(isPriced), unheeded: [...unheeded, ...dropped] }
+  if (tools.length > 0 || rest.serverTools.length > 0) return rest
+  const { toolChoice: _, ...withoutChoice } = rest // `auto`: the parser refuses others without tools of the client
+  return withoutChoice
+}
+
 /** @param param The field of the request that enables the tool. */
 export function unpricedTool(name: string, param: string): GatewayError {
   return unsupportedParameter(

@@ -1,6 +1,6 @@
 /**
- * Clients of the Messages API other than its SDK for JavaScript: the SDK for Python, and `@ai-sdk/anthropic`; and
- * `@ai-sdk/openai` on chat completions. Runs on one database: it is about the wire. The clients are installed once per
+ * Clients of the Messages and Responses APIs other than their SDKs for JavaScript: Anthropic's SDK for Python, and
+ * `@ai-sdk/anthropic` and `@ai-sdk/openai`. Runs on one database: it is about the wire. The clients are installed once per
  * machine, in the temporary folder.
  */
 import assert from 'node:assert/strict'
@@ -52,10 +52,12 @@ function lookOnce(): void {
   })
 }
 
+type CreateModel = (name: string) => LanguageModel
+
 /** What its package exports, as far as this test uses it. */
 interface Package {
-  readonly createAnthropic: (settings: Settings) => (name: string) => LanguageModel
-  readonly createOpenAI: (settings: Settings) => { readonly chat: (name: string) => LanguageModel }
+  readonly createAnthropic: (settings: Settings) => CreateModel
+  readonly createOpenAI: (settings: Settings) => CreateModel & { readonly chat: CreateModel }
 }
 interface Settings {
   readonly baseURL: string
@@ -70,7 +72,14 @@ async function installed(name: string, version: string): Promise<Package> {
 const settings: Settings = { baseURL: `${gateway.url}/v1`, apiKey: key }
 const { createAnthropic } = await installed('@ai-sdk/anthropic', '4.0.105')
 const { createOpenAI } = await installed('@ai-sdk/openai', '4.0.118')
-const PROVIDERS = { '@ai-sdk/anthropic': createAnthropic(settings), '@ai-sdk/openai': createOpenAI(settings).chat }
+const openai = createOpenAI(settings)
+const PROVIDERS = {
+  '@ai-sdk/anthropic': createAnthropic(settings),
+  '@ai-sdk/openai, chat': openai.chat,
+  '@ai-sdk/openai': openai,
+}
+/** Otherwise the Responses API is sent references to items that it should have stored. */
+const providerOptions = { openai: { store: false } }
 const tools = {
   look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `nothing at ${at}` }),
 }
@@ -103,7 +112,10 @@ for (const [name, create] of Object.entries(PROVIDERS)) {
   for (const id of NAMES) {
     test(`${name}, ${id}: a tool loop, whole and streamed`, async () => {
       lookOnce()
-      const request = { model: create(id), prompt: 'Look.', tools, stopWhen: stepCountIs(3), maxRetries: 0 }
+      const request = {
+        ...{ model: create(id), prompt: 'Look.', tools, providerOptions },
+        ...{ stopWhen: stepCountIs(3), maxRetries: 0 },
+      }
       const whole = await generateText(request)
       assert.deepEqual([whole.text, whole.steps.length, whole.finishReason], ['It is there.', 2, 'stop'])
       assert.match(provider.calls.at(-1)?.body ?? '', /nothing at left/)
@@ -115,6 +127,11 @@ for (const [name, create] of Object.entries(PROVIDERS)) {
       assert.deepEqual([inputTokens, outputTokens], [20, 10])
     })
   }
+
+  test(`${name}: an answer without options`, async () => {
+    provider.answer(answerNative(NATIVES['azure'] ?? assert.fail(), DONE))
+    assert.equal((await generateText({ model: create('azure'), prompt: 'Look.' })).text, 'It is there.')
+  })
 
   test(`${name}: a refusal of the provider is an error with the status`, async () => {
     provider.answer(refuseNative(NATIVES['azure'] ?? assert.fail(), 400, 'No.'))

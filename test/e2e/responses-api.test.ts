@@ -55,6 +55,7 @@ const LOOK: OpenAI.Responses.FunctionTool = {
   strict: false,
   parameters: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
 }
+const SEARCH: OpenAI.Responses.FileSearchTool = { type: 'file_search', vector_store_ids: ['a'] }
 const FULL: Said = { reasoning: 'First I think.', text: ['Hello ', 'wörld'], promptTokens: 21, completionTokens: 9 }
 const CALLS: Said = {
   text: ['I look.'],
@@ -446,10 +447,10 @@ test('what cannot be answered is refused, in the form of the API', async () => {
       'input',
     ],
     [
-      () => client.responses.create(ask('azure', { tools: [{ type: 'file_search', vector_store_ids: ['a'] }] })),
-      422,
-      'unsupported_parameter',
-      'tools[0].type',
+      () => client.responses.create(ask('azure', { tools: [SEARCH], tool_choice: 'required' })),
+      400,
+      'invalid_value',
+      'tool_choice',
     ],
     [
       () => client.responses.create(ask('azure', { tools: [LOOK], tool_choice: { type: 'web_search_preview' } })),
@@ -466,6 +467,16 @@ test('what cannot be answered is refused, in the form of the API', async () => {
   const malformed = await send(gateway, PATH, { key, body: '{"model":' })
   assert.deepEqual([malformed.status, errorOf(malformed).code], [400, 'invalid_json'])
   assert.equal(provider.calls.length, before)
+})
+
+test('a tool of the provider without a price is left out and named in a header', async () => {
+  for (const tools of [[SEARCH, LOOK], [SEARCH]]) {
+    provider.answer(answerNative(native('azure'), FULL))
+    const { response } = await client.responses.create(ask('azure', { tools, tool_choice: 'auto' })).withResponse()
+    assert.equal(response.headers.get('x-turnpike-warnings'), 'tools[0].type')
+    const body = JSON.parse(provider.calls.at(-1)?.body ?? '')
+    assert.deepEqual([body.tools?.length, 'tool_choice' in body], tools.length > 1 ? [1, true] : [undefined, false])
+  }
 })
 
 test('unknown fields and items of tools that ran elsewhere are named in a header', async () => {

@@ -1992,6 +1992,8 @@ export interface operations {
                  * @example openai
                  */
                 owned_by?: string;
+                /** @description Of Codex: adds `models`, in the form that it reads. */
+                client_version?: string;
             };
         };
         responses: {
@@ -2370,6 +2372,13 @@ export interface operations {
                             deprecated: boolean;
                             replacement: string | null;
                         }[];
+                        /** @description With `client_version`: the chat models as Codex reads them. */
+                        models?: ({
+                            slug: string;
+                            context_window: number;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
                     };
                 };
             };

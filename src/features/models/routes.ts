@@ -19,6 +19,7 @@ import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
+import { CodexModelsSchema, codexModels } from './codex-models.ts'
 import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
 
 /** Names that the three of the message are taken from. */
@@ -43,8 +44,13 @@ const ListQuery = Type.Object({
     Type.Unsafe<ModelKind>({ type: 'string', enum: [...MODEL_KINDS], description: 'Only models of this kind.' }),
   ),
   owned_by: Type.Optional(Type.String({ description: 'Only models of this owner.', examples: ['openai'] })),
+  client_version: Type.Optional(Type.String({ description: 'Of Codex: adds `models`, in the form that it reads.' })),
 })
-const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(ListedModelSchema) })
+const ModelList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(ListedModelSchema),
+  models: Type.Optional(CodexModelsSchema),
+})
 
 const listSchema = {
   summary: 'List models',
@@ -76,7 +82,7 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
   }
   return async (app) => {
     app.get('/models', { config, schema: listSchema }, async (request) => {
-      const { capability, kind, owned_by } = request.query
+      const { capability, kind, owned_by, client_version } = request.query
       const providersOf = modelProviders(status())
       const data = models()
         .all.filter((model) => capability === undefined || model.capabilities[capability])
@@ -87,6 +93,7 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
       return {
         object: 'list' as const,
         data: data.map((model) => listModel(model, providersOf(model), now())),
+        ...(client_version !== undefined && { models: codexModels(data) }),
       }
     })
     app.get('/models/:id', { config, schema: oneSchema }, async (request, reply) =>
