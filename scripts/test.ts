@@ -196,5 +196,5 @@ function finish(): void {
 
 function passOf(dialect: TestTask['dialect']): string {
   const those = done.filter(({ task }) => task.dialect === dialect)
-  return `${dialect}: ${those.reduce((sum, { result }) => sum + result.passed, 0)} of ${those.length} files`
+  return `${dialect}: ${those.filter(({ result }) => result.failed === 0).length} of ${those.length} files`
 }

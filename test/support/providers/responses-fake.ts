@@ -207,7 +207,10 @@ function orderFault(items: readonly Anything[]): string | undefined {
   const open = new Map<string, string>()
   for (const [at, item] of items.entries()) {
     const next = items[at + 1]
-    if (item.type === 'reasoning' && !['message', 'function_call', 'custom_tool_call'].includes(next?.type)) {
+    if (
+      item.type === 'reasoning' &&
+      !['reasoning', 'message', 'function_call', 'custom_tool_call'].includes(next?.type)
+    ) {
       return `Item '${item.id}' of type 'reasoning' was provided without its required following item.`
     }
     if (item.type === 'function_call' || item.type === 'custom_tool_call') {
