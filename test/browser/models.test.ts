@@ -245,6 +245,8 @@ test('a model has code for each API that serves it', async (t) => {
   const choose = (name: string) => page.getByRole('tab', { name, exact: true }).click()
   const code = main(page).getByRole('tabpanel')
   await code.getByText('/v1/chat/completions').waitFor()
+  await choose('Responses: Python')
+  await code.getByText('client.responses.create(').waitFor()
   await choose('Messages: curl')
   await code.getByText('/v1/messages').waitFor()
   await choose('Messages: Python')

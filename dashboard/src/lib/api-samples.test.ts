@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { stripTypeScriptTypes } from 'node:module'
 import { test } from 'node:test'
-import { type ApiSample, embeddingSamples, messageSamples, rerankSamples } from './api-samples.ts'
+import { type ApiSample, embeddingSamples, messageSamples, rerankSamples, responseSamples } from './api-samples.ts'
 
 const ORIGIN = 'http://localhost:7575'
 const NAMES = ['gpt-5.2', 'it\'s "quoted" $(id) `id` \\', '"""\'\'\'', '\u2028\u202e</script>', '\u0024{1}\n%s']
@@ -29,6 +29,8 @@ test('a shell gives curl the request of each API, whatever the model is called',
       { model, max_tokens: 1000, messages: [{ role: 'user', content: 'Say hello.' }] },
     ])
     const bearer = 'Authorization: Bearer tp_1'
+    const response = sentByShell(sampleOf(responseSamples(input), 'responses-curl'))
+    assert.deepEqual(response, [`${ORIGIN}/v1/responses`, bearer, { model, input: 'Say hello.' }])
     const embedding = sentByShell(sampleOf(embeddingSamples(input), 'curl'))
     assert.deepEqual(embedding, [`${ORIGIN}/v1/embeddings`, bearer, { model, input: ['Say hello.'] }])
     const [url, key, body] = sentByShell(sampleOf(rerankSamples(input), 'curl'))
@@ -41,6 +43,7 @@ test('the programs are valid TypeScript, and name the model in a string', () => 
     const input = { origin: ORIGIN, model }
     for (const sample of [
       sampleOf(messageSamples(input), 'messages-typescript'),
+      sampleOf(responseSamples(input), 'responses-typescript'),
       sampleOf(embeddingSamples(input), 'typescript'),
     ]) {
       stripTypeScriptTypes(sample.code)

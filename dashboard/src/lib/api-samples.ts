@@ -53,6 +53,47 @@ console.log(message.content)
   ]
 }
 
+/** For models that chat: OpenAI's Responses API. */
+export function responseSamples({ origin, model }: ApiSampleInput): readonly ApiSample[] {
+  const python = `import os
+
+from openai import OpenAI
+
+client = OpenAI(
+    base_url=${pythonText(`${origin}/v1`)},
+    api_key=os.environ["${KEY_VARIABLE}"],
+)
+
+response = client.responses.create(
+    model=${pythonText(model)},
+    input="Say hello.",
+)
+print(response.output_text)
+`
+  const typescript = `import OpenAI from 'openai'
+
+const client = new OpenAI({
+  baseURL: ${typescriptText(`${origin}/v1`)},
+  apiKey: process.env['${KEY_VARIABLE}'],
+})
+
+const response = await client.responses.create({
+  model: ${typescriptText(model)},
+  input: 'Say hello.',
+})
+console.log(response.output_text)
+`
+  return [
+    {
+      id: 'responses-curl',
+      label: 'Responses: curl',
+      code: curl(`${origin}/v1/responses`, { model, input: 'Say hello.' }),
+    },
+    { id: 'responses-python', label: 'Responses: Python', code: python },
+    { id: 'responses-typescript', label: 'Responses: TS', code: typescript },
+  ]
+}
+
 export function embeddingSamples({ origin, model }: ApiSampleInput): readonly ApiSample[] {
   const python = `import os
 

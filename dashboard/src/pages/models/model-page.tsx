@@ -3,7 +3,13 @@ import { useParams } from '@tanstack/react-router'
 import { Boxes, Columns3, SquareTerminal } from 'lucide-react'
 import { useCan } from '../../api/me.ts'
 import { type ListedModel, modelsQuery } from '../../api/models.ts'
-import { type ApiSample, embeddingSamples, messageSamples, rerankSamples } from '../../lib/api-samples.ts'
+import {
+  type ApiSample,
+  embeddingSamples,
+  messageSamples,
+  rerankSamples,
+  responseSamples,
+} from '../../lib/api-samples.ts'
 import { chatSamples } from '../../lib/code-samples.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
@@ -156,6 +162,7 @@ function samplesOf({ id: model, kind }: ListedModel): readonly ApiSample[] {
     { id: 'curl', label: 'curl', code: curl },
     { id: 'python', label: 'Python', code: python },
     { id: 'typescript', label: 'TypeScript', code: typescript },
+    ...responseSamples({ origin, model }),
     ...messageSamples({ origin, model }),
   ]
 }
