@@ -155,7 +155,7 @@ export function responsesRoute(
   refuseWebSockets(app)
 }
 
-/** Clients that try a WebSocket first fall back to HTTP when they are told so. */
+/** Clients that try a WebSocket first fall back to HTTP at this status. */
 function refuseWebSockets(app: FastifyInstance): void {
   app.get('/responses', { config: { scope: 'chat' }, schema: { hide: true } }, (request, reply) => {
     const { upgrade } = request.headers

@@ -84,7 +84,7 @@ async function endingOfDone({ kind, db }: StartInput): Promise<Ending> {
 
 function endingOf(error: unknown, start: { job: ClaimedJob; kind: JobKind; signal: AbortSignal }): Ending {
   const { job, kind, signal } = start
-  // Whatever it stumbled over when it was told to stop, it did not fail. A lease that ran out while this process stood
+  // Whatever it stumbled over when it was stopped, it did not fail. A lease that ran out while this process stood
   // still may be nobody's yet: then the job is taken again at once, here or elsewhere.
   if (signal.aborted) return { kind: 'again', inMs: 0, error: undefined }
   const text = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH)

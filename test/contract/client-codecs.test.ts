@@ -172,7 +172,7 @@ function withoutIds(made: Made): object {
   return { ...made, calls: made.calls.map(({ name, input }) => ({ name, input })) }
 }
 
-test('how many recordings were rendered is told', () => {
+test('how many recordings were rendered is printed', () => {
   if (recorded.length === 0) console.log('client codecs: recordings not found')
   console.log(`client codecs: ${rendered} answers for ${CODECS.length} APIs, whole and streamed`)
   for (const [reason, count] of left) console.log(`client codecs: ${count} not rendered: ${reason}`)

@@ -72,7 +72,7 @@ export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPlugin
       const { accountId } = callerOf(request)
       const last = lastIdOf(request.headers, request.query.after)
       const filter = readUntimedFilter(request.query)
-      // before the answer begins: who sees its head is told of everything that ends from then on
+      // before the answer begins: a client that sees its head receives everything that ends from then on
       const tail = await openCompletionTail({ db, accountId, filter, now, last, readEveryMs: lookEveryMs })
       const followed = followTail(db, accountId, tail)
       const listener = listeners.open(accountId)
@@ -142,7 +142,7 @@ interface CompletionTailInput {
 /** What has ended since it was asked before, by when it ended; none: nothing for now. */
 type CompletionTail = () => Promise<readonly CompletionRow[]>
 
-/** Everything that ends from the moment on when it resolves is told. */
+/** The stream has everything that ends after it resolves. */
 export async function openCompletionTail(input: CompletionTailInput): Promise<CompletionTail> {
   const { db, accountId, now, last, readEveryMs } = input
   const lastRow = last === undefined ? undefined : await findCompletion(db, { accountId, id: last })

@@ -8,7 +8,7 @@ import { storePrice } from '../../domain/price/price.ts'
 import type { Period } from '../../http/period.ts'
 import { DAY_MS, firstAgentAfter, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
 
-/** What sums can be told apart by, beside their model. */
+/** What sums can be grouped by, beside their model. */
 export type Dimension = 'key'
 
 /** Units of time that there are sums of. */

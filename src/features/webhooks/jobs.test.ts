@@ -7,7 +7,7 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { UsageAlertTable } from '../../db/schema/schema.ts'
 import { createIdSource } from '../../domain/ids.ts'
 import type { RecordEvent } from '../deps.ts'
-import { forgetEvents, KEEP_MS, tellAlerts } from './jobs.ts'
+import { forgetEvents, KEEP_MS, recordAlertEvents } from './jobs.ts'
 import { eventRecorder } from './record-event.ts'
 
 /** December 2026. */
@@ -32,8 +32,8 @@ test('alerts of the ledger become events, each once, with what was spent to the 
     .insertInto('usage_alert')
     .values(rows.map((row) => ({ ...row, account_id: accountId })))
     .execute()
-  assert.equal(await tellAlerts({ db, recordEvent }), 2)
-  assert.equal(await tellAlerts({ db, recordEvent }), 0)
+  assert.equal(await recordAlertEvents({ db, recordEvent }), 2)
+  assert.equal(await recordAlertEvents({ db, recordEvent }), 0)
   const events = await db.selectFrom('event').selectAll().orderBy('type').execute()
   const month = { period_start: '2026-12-01T00:00:00.000Z', period_end: '2027-01-01T00:00:00.000Z' }
   const common = { account_id: accountId, ...month, limit_usd: 5 }
@@ -57,9 +57,9 @@ test('WH-3: an event that cannot be written leaves its alert untold, and so does
     if (++written === 3) throw new Error('the third is refused')
     return recordEvent(inside, event)
   }
-  await assert.rejects(tellAlerts({ db, recordEvent: failing }), /the third is refused/)
+  await assert.rejects(recordAlertEvents({ db, recordEvent: failing }), /the third is refused/)
   assert.equal((await db.selectFrom('event').select('id').execute()).length, 0)
-  assert.equal(await tellAlerts({ db, recordEvent }), 3)
+  assert.equal(await recordAlertEvents({ db, recordEvent }), 3)
 })
 
 test('more alerts than one transaction takes are all told, also by two processes at once', async (t) => {
@@ -71,7 +71,10 @@ test('more alerts than one transaction takes are all told, also by two processes
     account_id: fixture.accountId,
   }))
   await db.insertInto('usage_alert').values(rows).execute()
-  const [one, other] = await Promise.all([tellAlerts({ db, recordEvent }), tellAlerts({ db, recordEvent })])
+  const [one, other] = await Promise.all([
+    recordAlertEvents({ db, recordEvent }),
+    recordAlertEvents({ db, recordEvent }),
+  ])
   assert.equal(one + other, 90)
   assert.equal((await db.selectFrom('event').select('id').execute()).length, 90)
 })

@@ -46,7 +46,7 @@ export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInpu
       laneConcurrency: ENDPOINT_CONCURRENCY,
     },
     'webhooks.alerts': every(ALERTS_EVERY_MS, async (_job, { signal }) => {
-      await tellAlerts({ db, recordEvent, signal })
+      await recordAlertEvents({ db, recordEvent, signal })
     }),
     'webhooks.retention': every(FORGET_EVERY_MS, async (_job, { signal }) => {
       await forgetEvents({ db, now, signal })
@@ -63,32 +63,32 @@ export function deliveriesAtOnce(openFiles: number | undefined): number {
 /** Told in one transaction, which others wait for. */
 const ALERTS_AT_ONCE = 20
 
-interface TellAlertsInput {
+interface AlertEventsInput {
   readonly db: Kysely<Database>
   readonly recordEvent: RecordEvent
   readonly signal?: AbortSignal | undefined
 }
 
 /** @returns How many. */
-export function tellAlerts({ db, recordEvent, signal }: TellAlertsInput): Promise<number> {
-  return inBatches(() => tellSome(db, recordEvent), signal)
+export function recordAlertEvents({ db, recordEvent, signal }: AlertEventsInput): Promise<number> {
+  return inBatches(() => recordSome(db, recordEvent), signal)
 }
 
-async function tellSome(db: Kysely<Database>, recordEvent: RecordEvent): Promise<number> {
-  if ((await untold(db).limit(1).execute()).length === 0) return 0 // asks the reader: mostly there is none
+async function recordSome(db: Kysely<Database>, recordEvent: RecordEvent): Promise<number> {
+  if ((await pendingAlerts(db).limit(1).execute()).length === 0) return 0 // asks the reader: mostly there is none
   return db.transaction().execute(async (inside) => {
-    const some = untold(inside).limit(ALERTS_AT_ONCE)
+    const some = pendingAlerts(inside).limit(ALERTS_AT_ONCE)
     const alerts = await (dialectOf(inside) === 'postgres' ? some.forUpdate().skipLocked() : some).execute()
     for (const alert of alerts) {
       await record(inside, alert, recordEvent)
-      await markTold(inside, alert)
+      await markRecorded(inside, alert)
     }
     return alerts.length
   })
 }
 
 /** The oldest first. The mark is written as the index has it: a parameter would hide it. */
-function untold(db: Kysely<Database>) {
+function pendingAlerts(db: Kysely<Database>) {
   return db.selectFrom('usage_alert').selectAll().where('told', '=', sql.lit(0)).orderBy('created_at')
 }
 
@@ -113,7 +113,10 @@ async function record(db: Kysely<Database>, alert: Alert, recordEvent: RecordEve
   await recordEvent(db, { accountId, type: 'usage.alert', data, createdAt })
 }
 
-async function markTold(db: Kysely<Database>, { account_id, month, event, basis, threshold }: Alert): Promise<void> {
+async function markRecorded(
+  db: Kysely<Database>,
+  { account_id, month, event, basis, threshold }: Alert,
+): Promise<void> {
   await db
     .updateTable('usage_alert')
     .set({ told: 1 })

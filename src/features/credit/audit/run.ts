@@ -207,7 +207,7 @@ export function auditJobs(input: AuditJobsInput): Readonly<Record<string, JobKin
 
 const EVERYTHING: AuditScope = { accountId: undefined, since: undefined }
 
-/** @returns The audit, ended unless it was told to stop; the first account has been told of what it found. */
+/** @returns The audit, ended unless it was stopped; the first account has received an event with its findings. */
 export async function auditEverything(
   input: AuditJobsInput,
   how: Pick<RunInput, 'signal' | 'share' | 'onProgress'>,

@@ -157,7 +157,7 @@ const USED_UP = 100
 
 /**
  * The thresholds that a charge has reached: of the account's budget or, without one, of the credit that it had this month.
- * That prepaid credit is used up is told whatever the thresholds are, and whether there is a budget or not.
+ * That prepaid credit is used up is reported whatever the thresholds are, and whether there is a budget or not.
  */
 export function alertsOfCharge(
   before: AccountState,

@@ -91,17 +91,17 @@ function untilGivenUp(signal: AbortSignal, stopGraceMs: number): { readonly sign
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const giveUp = (): void => controller.abort(signal.reason)
-  const told = (): void => {
+  const onAbort = (): void => {
     const isLost = signal.reason instanceof JobInterrupted && signal.reason.reason === 'lost'
     if (isLost) giveUp()
     else timer ??= setTimeout(giveUp, stopGraceMs)
   }
-  signal.addEventListener('abort', told)
+  signal.addEventListener('abort', onAbort)
   return {
     signal: controller.signal,
     end() {
       clearTimeout(timer)
-      signal.removeEventListener('abort', told)
+      signal.removeEventListener('abort', onAbort)
     },
   }
 }
