@@ -95,7 +95,7 @@ function warnOfPriceEnds(book: ModelBook, log: Log): void {
 
 function routingSettings({ routing }: Config): RoutingSettings {
   const { failures, open_ms: openMs } = routing.breaker
-  return { retryBudget: routing.retry_budget, breaker: { failures, openMs } }
+  return { retryBudget: routing.retry_budget, breaker: { failures, openMs }, fallbackOn: routing.fallback_on }
 }
 
 const TERMS_OF_NO_PLAN = planTerms(undefined)

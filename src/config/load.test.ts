@@ -61,7 +61,13 @@ test('without file and environment the defaults hold', async () => {
   assert.equal(config.log_level, 'info')
   assert.equal(config.file, undefined)
   assert.equal(config.database_url, undefined)
-  assert.deepEqual(config.routing, { max_attempts: 3, retry_budget: 0.2, breaker: { failures: 5, open_ms: 30_000 } })
+  const on = { overloaded: true, server_error: true, timeout: true, connection: true }
+  assert.deepEqual(config.routing, {
+    max_attempts: 3,
+    retry_budget: 0.2,
+    breaker: { failures: 5, open_ms: 30_000 },
+    fallback_on: { ...on, context_length: true, content_filter: true, unavailable: true },
+  })
   assert.deepEqual(
     { ...config.plans },
     {

@@ -217,6 +217,13 @@ export const MODEL_SCHEMA = section(
       ),
     ),
     replacement: Type.Optional(text('ID of the model to use from that day on.')),
+    fallbacks: Type.Optional(
+      Type.Array(text('ID of a model.'), {
+        maxItems: 10,
+        description:
+          'IDs of models that answer in its place, in order, where none of its providers can; docs/routing.md. A request that names `models` of its own does not use them.',
+      }),
+    ),
     deployments: Type.Optional(
       Type.Array(deployment, {
         minItems: 1,
@@ -227,9 +234,14 @@ export const MODEL_SCHEMA = section(
   { description: "One model: added to the built-in catalogue, or overriding one of the catalogue's." },
 )
 
+const fallbackSwitch = (description: string) => Type.Boolean({ default: true, description })
+
 export const ROUTING_SCHEMA = defaultedSection(
   {
-    max_attempts: count('Maximum calls to providers for one request.', { maximum: 10, default: 3 }),
+    max_attempts: count('Maximum calls to providers for one request, at each model that may answer it.', {
+      maximum: 10,
+      default: 3,
+    }),
     retry_budget: Type.Number({
       minimum: 0,
       maximum: 1,
@@ -242,6 +254,20 @@ export const ROUTING_SCHEMA = defaultedSection(
         open_ms: milliseconds('How long the deployment is not called, in milliseconds.', 30_000),
       },
       { description: 'Circuit breaker of failing deployments.' },
+    ),
+    fallback_on: defaultedSection(
+      {
+        overloaded: fallbackSwitch('429, 503 and 529 of the provider, and a concurrency limit that is reached.'),
+        server_error: fallbackSwitch('Other errors and unreadable answers of the provider.'),
+        timeout: fallbackSwitch('Time-outs before the first event of the answer.'),
+        connection: fallbackSwitch('Connections that fail or break before the first event of the answer.'),
+        context_length: fallbackSwitch('A prompt that is longer than the context window.'),
+        content_filter: fallbackSwitch('A prompt that the provider refuses for its content.'),
+        unavailable: fallbackSwitch(
+          'A refused credential, an account without money, an unknown model, an open circuit breaker.',
+        ),
+      },
+      { description: 'Failures after which another model may answer: `fallbacks` of a model, `models` of a request.' },
     ),
   },
   { description: 'Retries and fallbacks.' },

@@ -152,8 +152,16 @@ export interface ChatRequest {
   readonly isTranslated?: boolean
   /** For hosts that speak the protocol of the client's API. */
   readonly native?: NativeRequest
+  /** What the request says of routing; never forwarded. */
+  readonly routing?: RequestedRouting
   /** All other top-level fields. Forwarded to OpenAI-compatible providers only. */
   readonly extra: Readonly<Record<string, unknown>>
+}
+
+/** Which models may answer a request, as the client wishes. */
+export interface RequestedRouting {
+  /** IDs to try after `model`, in order. */
+  readonly models?: readonly string[]
 }
 
 /** A request as its client wrote it, which hosts of the same protocol get without a translation. */

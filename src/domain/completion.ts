@@ -32,6 +32,22 @@ export type AttemptOutcome =
   | 'failed'
   | 'cut'
 
+/**
+ * Why another model may answer in place of one that could not. `overloaded`: 429, 503, 529, or its providers have no capacity
+ * left. `server_error`: any other failure of the provider. `unavailable`: its credential or account is refused, it does not
+ * know the model, or its breaker is open.
+ */
+export const FALLBACK_REASONS = [
+  'overloaded',
+  'server_error',
+  'timeout',
+  'connection',
+  'context_length',
+  'content_filter',
+  'unavailable',
+] as const
+export type FallbackReason = (typeof FALLBACK_REASONS)[number]
+
 /** One call to a provider. */
 export interface AttemptNote {
   /** Configured name of the provider. */
@@ -45,6 +61,8 @@ export interface AttemptNote {
   readonly startedMs: number
   /** To the first event of the answer, or to the failure. */
   readonly durationMs: number
+  /** Why another model might answer next, of a failure where several models may. */
+  readonly reason?: FallbackReason | undefined
 }
 
 /** The record of a completion that reached a provider. */
@@ -91,13 +109,14 @@ const MAX_NOTES = 10
 const MAX_NAME_LENGTH = 200
 
 export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
-  return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs }) => ({
+  return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs, reason }) => ({
     provider: provider.slice(0, MAX_NAME_LENGTH),
     model: model.slice(0, MAX_NAME_LENGTH),
     outcome,
     status,
     startedMs: Math.round(startedMs),
     durationMs: Math.round(durationMs),
+    ...(reason !== undefined && { reason }),
   }))
 }
 

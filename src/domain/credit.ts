@@ -66,6 +66,8 @@ export interface RunningEstimate {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanoUsd: NanoUsd
+  /** Where another model than the held one answers: that model and its price. */
+  readonly fallback?: { readonly model: string; readonly priceVersion: string } | undefined
 }
 
 /** An answer saved for repeats with the same `Idempotency-Key`. */

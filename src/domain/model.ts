@@ -77,6 +77,8 @@ export interface Model {
   readonly replacement?: string | undefined
   readonly inputModalities: readonly string[]
   readonly supportedParameters: readonly string[]
+  /** IDs of the models that answer in its place, in order, where a request names none. */
+  readonly fallbacks?: readonly string[] | undefined
   readonly deployments: readonly Deployment[]
 }
 

@@ -1,24 +1,17 @@
 /**
- * Admits a request: the client's JSON becomes a `ChatRequest`, validated once, for a model that can answer it; then its
- * candidates, its worst case, its share of the rate limits, and a hold of credit.
+ * Admits a request: the client's JSON becomes a `ChatRequest`, validated once, for the models that can answer it; then its
+ * candidates, its worst case, and its share of the rate limits.
  */
-import type { ChatRequest, ContentPart } from '../domain/chat.ts'
-import type { Hold, HoldRequest } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
-import { type Model, notPriced, wrongKind } from '../domain/model.ts'
-import type { Price } from '../domain/price/price.ts'
-import { generatesText, inputCount, type Task, textParam } from '../domain/task.ts'
-import { reach } from '../lib/crash-point.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
-import { withoutUnpricedTools } from '../protocols/server-tools.ts'
-import { isCancelled } from './cancellation.ts'
-import type { AdmittedRequest, Completion } from './completion.ts'
+import type { AdmittedRequest, RoutedModel } from './completion.ts'
 import type { Admission, GatewayPorts } from './ports.ts'
-import { requireKey } from './resumable/idempotency.ts'
-import { routeRequest } from './routing/candidates.ts'
-import { callsAtWorst, isCountable, recount, seemsTooLong, worstCase } from './worst-case.ts'
+import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
+import type { Route } from './routing/health.ts'
+import { type RequestedModel, type RequestedModels, requestedModels, skippedModel } from './routing/requested-models.ts'
+import { callsAtWorst, worstCase } from './worst-case.ts'
 
 export interface Incoming {
   /** The API that the client uses. */
@@ -40,23 +33,13 @@ export interface Incoming {
   readonly lastEventId?: number | undefined
 }
 
-interface ParsedRequest {
-  readonly request: ChatRequest
-  readonly model: PricedModel
-}
-
-/** The request, for a model that can answer it. @throws GatewayError */
+/** The request, for the models that may answer it. @throws GatewayError */
 export function parse(
-  ports: GatewayPorts,
+  { models, now }: Pick<GatewayPorts, 'models' | 'now'>,
   { api, body, caller, headers }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers'>,
-): ParsedRequest {
-  const parsed = api.parse(body, headers)
-  const model = findModel(ports, caller, parsed)
-  if (model.kind !== (api.kind ?? 'chat')) throw wrongKind(model)
-  const request = withoutUnpricedTools(parsed, model.price)
-  if (request.task === undefined) checkCapabilities(request, model)
-  else checkInputs(request.task, model)
-  return { request, model }
+): RequestedModels {
+  const request = api.parse(body, headers)
+  return requestedModels({ book: models(), caller, request, kind: api.kind ?? 'chat', now })
 }
 
 /**
@@ -64,32 +47,104 @@ export function parse(
  * the rate limits until its `limits` are released. @throws GatewayError
  */
 export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
-  const { api, caller, body, headers, findings, clientRequestId, requestId, receivedAt } = incoming
-  const { request, model } = parse(ports, { api, caller, body, headers })
-  const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
-  const { candidates } = route
-  checkSentBytes(callsAtWorst(request, candidates), findings)
-  const { price, priceVersion } = model
+  const { api, caller, body, headers, clientRequestId, requestId, receivedAt } = incoming
+  const requested = parse(ports, { api, caller, body, headers })
   const createdAt = ports.now()
-  const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt })
+  const weighing = { ports, incoming, createdAt }
+  const { first, fallbacks, route } =
+    requested.fallbacks.length === 0 && requested.skipped === ''
+      ? alone(weigh(requested.first, weighing))
+      : weighAll(requested, weighing)
   const withLimits = (limits: Admission): AdmittedRequest => ({
     id: ports.ids.completion(),
     api,
     caller,
-    request,
-    model,
-    price,
-    priceVersion,
+    request: first.request,
+    model: first.model,
+    price: first.price,
+    priceVersion: first.priceVersion,
+    answersAs: first.answersAs,
+    candidates: first.candidates,
+    worst: first.worst,
     route,
-    worst,
+    fallbacks,
     limits,
     createdAt,
     receivedAt,
     requestId,
     clientRequestId,
   })
-  const limits = ports.admit(caller, () => worst.promptTokens + worst.outputTokens * request.n)
+  const limits = ports.admit(caller, () => worstTokens(first, fallbacks))
   return limits instanceof Promise ? limits.then(withLimits) : withLimits(limits)
+}
+
+const NONE: readonly RoutedModel[] = []
+
+interface Weighing {
+  readonly ports: GatewayPorts
+  readonly incoming: Pick<Incoming, 'caller' | 'findings'>
+  /** Unix milliseconds. */
+  readonly createdAt: number
+}
+
+interface Weighed extends RoutedModel {
+  readonly route: Route
+}
+
+interface RoutedModels {
+  readonly first: RoutedModel
+  readonly fallbacks: readonly RoutedModel[]
+  /** Of all of them. */
+  readonly route: Route
+}
+
+function alone(first: Weighed): RoutedModels {
+  return { first, fallbacks: NONE, route: first.route }
+}
+
+/** A model with its candidates, and the most that the request can cost there. @throws GatewayError */
+function weigh({ request, model, answersAs }: RequestedModel, { ports, incoming, createdAt }: Weighing): Weighed {
+  const { caller, findings } = incoming
+  const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
+  const { candidates } = route
+  checkSentBytes(callsAtWorst(request, candidates), findings)
+  const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt })
+  const { price, priceVersion } = model
+  return { request, model, price, priceVersion, answersAs, candidates, route, worst }
+}
+
+/** Leaves out models that the request is too large for, or that no configured provider has, as long as one is left. */
+function weighAll({ first, fallbacks, skipped: before }: RequestedModels, weighing: Weighing): RoutedModels {
+  const routed: Weighed[] = []
+  let skipped = before
+  let failure: unknown
+  for (const each of [first, ...fallbacks]) {
+    try {
+      routed.push(weigh(each, weighing))
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      failure ??= error
+      skipped = withMember(skipped, skippedModel(each.model, error.code))
+    }
+  }
+  const [best, ...others] = routed
+  if (best === undefined) throw failure
+  const route = joinRoutes(
+    routed.map((each) => each.route),
+    skipped,
+  )
+  return { first: best, fallbacks: others, route }
+}
+
+/** Reserved of the rate limits, once, whichever model answers. */
+function worstTokens(first: RoutedModel, fallbacks: readonly RoutedModel[]): number {
+  let most = tokensAtWorst(first)
+  for (const each of fallbacks) most = Math.max(most, tokensAtWorst(each))
+  return most
+}
+
+function tokensAtWorst({ worst, request }: RoutedModel): number {
+  return worst.promptTokens + worst.outputTokens * request.n
 }
 
 /** Bytes of one request in all calls that are made at once; a single call may have as many as the body. */
@@ -100,137 +155,4 @@ function checkSentBytes(calls: number, findings: BodyFindings | undefined): void
   if (findings === undefined || calls === 1 || calls * findings.bytes <= MAX_SENT_BYTES) return
   const message = `This model's provider gives one choice a request: ${calls} times ${findings.bytes} bytes are more than the ${MAX_SENT_BYTES} that are sent at once. Lower \`n\`.`
   throw new GatewayError('body_too_large', message, { param: 'n' })
-}
-
-interface PricedModel extends Model {
-  readonly price: Price
-  readonly priceVersion: string
-}
-
-function findModel(ports: GatewayPorts, caller: Caller, request: ChatRequest): PricedModel {
-  const book = ports.models()
-  const model = book.find(request.model)
-  if (model === undefined) {
-    const nearest = book.nearest(request.model, 3).map((id) => `'${id}'`)
-    const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(', ')}?`
-    const message = `The model '${request.model.slice(0, 100)}' does not exist.${hint} GET /v1/models lists all.`
-    throw new GatewayError('model_not_found', message, { param: 'model' })
-  }
-  if (caller.models !== undefined && !caller.models.has(model.id) && !caller.models.has(model.aliasOf ?? model.id)) {
-    throw new GatewayError('model_not_allowed', `This key may not use the model '${model.id}'.`, { param: 'model' })
-  }
-  if (!isPriced(model)) throw notPriced(model)
-  return model
-}
-
-function isPriced(model: Model): model is PricedModel {
-  return model.price !== undefined && model.priceVersion !== undefined
-}
-
-/** Rejects, before any provider is called, what the model cannot do; the error names the parameter that requires it. */
-export function checkCapabilities({ messages, tools, responseFormat }: ChatRequest, model: Model): void {
-  const { vision, function_calling: functions, json_mode: json } = model.capabilities
-  if (tools !== undefined && !functions) throw cannot(model, 'call functions', 'tools')
-  if (responseFormat !== undefined && responseFormat.type !== 'text' && !json) {
-    throw cannot(model, 'answer in JSON mode', 'response_format')
-  }
-  if (vision) return
-  for (const [i, { content }] of messages.entries()) {
-    if (typeof content !== 'object' || content === null) continue
-    const j = content.findIndex(isImage)
-    if (j >= 0) throw cannot(model, 'read images', `messages[${i}].content[${j}]`)
-  }
-}
-
-/** Rejects more inputs than the model takes, and more token IDs than its window; texts are measured for the hold. */
-function checkInputs(task: Task, model: Model): void {
-  const { id, contextWindow, maxInputs = Number.POSITIVE_INFINITY } = model
-  const tooLong = task.type === 'embedding' ? task.inputs.findIndex((input) => isLonger(input, contextWindow)) : -1
-  if (tooLong >= 0) {
-    const message = `\`input[${tooLong}]\` has more tokens than the context window of the model '${id}': ${contextWindow}.`
-    throw new GatewayError('context_length_exceeded', message, { param: `input[${tooLong}]` })
-  }
-  const inputs = inputCount(task)
-  if (inputs <= maxInputs) return
-  const param = textParam(task)
-  const message = `\`${param}\` must have at most ${maxInputs} entries for the model '${id}', not ${inputs}. Send several requests.`
-  throw new GatewayError('out_of_range', message, { param })
-}
-
-function isLonger(input: string | readonly number[], tokens: number): boolean {
-  return typeof input !== 'string' && input.length > tokens
-}
-
-function isImage({ type }: ContentPart): boolean {
-  return type === 'image_url'
-}
-
-function cannot(model: Model, what: string, param: string): GatewayError {
-  const code = param.startsWith('messages') ? 'unsupported_content' : 'unsupported_parameter'
-  return new GatewayError(code, `The model '${model.id}' cannot ${what}.`, { param })
-}
-
-/**
- * Resolves when the most that the request can cost is held. Affordable credit may lower its output. A prompt whose upper
- * bound exceeds the window or the credit is counted exactly, once.
- */
-export async function holdCredit(completion: Completion, ports: GatewayPorts): Promise<void> {
-  const { admitted, cancellation, idempotent } = completion
-  if (isCancelled(cancellation)) throw new Error('The request was cancelled before credit was held for it.')
-  const isTooLong = seemsTooLong(admitted.worst, admitted)
-  if (isTooLong) await countPrompt(completion, ports)
-  const hold = await holdWorst(completion, ports, isTooLong)
-  const { worst, promptTokens, outputTokens, lowered } = completion.reservation
-  const isLowered = hold.outputTokens < outputTokens
-  completion.reservation = {
-    hold,
-    worst,
-    promptTokens,
-    outputTokens: isLowered ? hold.outputTokens : outputTokens,
-    lowered: lowered || isLowered,
-  }
-  reach('after_hold')
-  if (idempotent !== undefined) requireKey(idempotent.run, hold)
-}
-
-async function holdWorst(completion: Completion, ports: GatewayPorts, isCounted: boolean): Promise<Hold> {
-  const { model, route } = completion.admitted
-  const mayCount = !isCounted && isCountable(completion.reservation.worst, { model, candidates: route.candidates })
-  try {
-    return await ports.credit.hold(holdRequest(completion, mayCount))
-  } catch (error) {
-    if (!mayCount || !(error instanceof GatewayError) || error.status !== 402) throw error
-  }
-  await countPrompt(completion, ports)
-  return await ports.credit.hold(holdRequest(completion, false))
-}
-
-async function countPrompt(completion: Completion, { countWhole }: GatewayPorts): Promise<void> {
-  const { request, model, price, route, createdAt: now, worst } = completion.admitted
-  const weighed = { request, model: { ...model, price }, candidates: route.candidates, now }
-  const counted = await recount(worst, weighed, countWhole)
-  const { likelyTokens: promptTokens, outputTokens } = counted
-  completion.reservation = { ...completion.reservation, worst: counted, promptTokens, outputTokens }
-}
-
-/** @param mayCount A refusal is not final. */
-function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): HoldRequest {
-  const { request, model, route } = admitted
-  const { worst, promptTokens, outputTokens } = reservation
-  return {
-    id: admitted.id,
-    caller: admitted.caller,
-    model: model.aliasOf ?? model.id,
-    provider: route.candidates[0]?.upstream.name ?? '',
-    rates: worst.rates,
-    priceVersion: admitted.priceVersion,
-    stream: request.stream,
-    promptTokens,
-    outputTokens,
-    choices: request.n,
-    flexible: request.maxTokens === undefined && generatesText(request.task),
-    tentative: mayCount || worst.bound.isOpen,
-    createdAt: admitted.createdAt,
-    clientRequestId: admitted.clientRequestId,
-  }
 }

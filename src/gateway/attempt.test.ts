@@ -66,6 +66,7 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
   const caller = callerOf()
   const request = requestOf(input.request)
   const model = modelOf({ ...input.model, deployments })
+  const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
   const completion = createCompletion({
     id: ports.ids.completion(),
     api: chatCompletionsApi,
@@ -77,7 +78,10 @@ function begin(scriptFor: (host: string, position: number) => Script, input: Beg
     worst: WORST,
     limits: { requests: undefined, tokens: undefined, release() {}, settle() {} },
     requestId: 'req_1',
-    route: routeRequest({ accountId: caller.accountId, model, request }, ports),
+    route,
+    candidates: route.candidates,
+    fallbacks: [],
+    answersAs: model.id,
     createdAt: ports.now(),
     receivedAt,
     clientRequestId: undefined,

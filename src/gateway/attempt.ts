@@ -3,7 +3,7 @@
  * not at all. After the first event nothing is retried: the client would read twice.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import type { AttemptOutcome } from '../domain/completion.ts'
+import type { AttemptNote } from '../domain/completion.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { protocolOf } from '../providers/provider.ts'
@@ -11,6 +11,7 @@ import { isCancelled } from './cancellation.ts'
 import type { Answering, Completion } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import { spreads } from './routing/candidates.ts'
+import type { Candidate } from './routing/health.ts'
 import {
   endAttempt,
   outcomeOf,
@@ -20,10 +21,10 @@ import {
   recordFirstEvent,
   statusOf,
 } from './routing/running-attempt.ts'
-import { createSelection, learn, type Selection, select } from './routing/select.ts'
+import { createSelection, learn, learnFallback, type Selection, select } from './routing/select.ts'
 import { boundsOf, costOf, outputScaleOf } from './settle.ts'
 import { type Call, type CallEnd, startCall } from './upstream/call.ts'
-import { isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'
+import { fallbackReason, isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'
 import { measureRoughly } from './usage/measure.ts'
 import { type CallUsage, createCallUsage, meter } from './usage/meter.ts'
 
@@ -52,17 +53,34 @@ export async function beginAnswer(
     try {
       return await tryOnce(completion, ports, running)
     } catch (error) {
+      if (isCancelled(cancellation)) throw error
+      if (selection.fallback !== undefined) {
+        if (!learnFallback(selection, running, { error, maxAttempts })) throw selection.failure ?? error
+        continue
+      }
       if (isCredentialRefusal(error)) refused += 1
       const hasAttempts = attempt.count - refused < maxAttempts
-      if (!hasAttempts || !mayBeTriedElsewhere(error) || isCancelled(cancellation)) throw error
+      if (!hasAttempts || !mayBeTriedElsewhere(error)) throw error
       learn(selection, running, error)
     }
   }
 }
 
-function startSelection({ admitted, cancellation }: Completion, { health }: GatewayPorts): Selection {
-  const { caller, route, request, receivedAt } = admitted
-  return createSelection({ accountId: caller.accountId, route, choices: request.n, receivedAt, cancellation, health })
+function startSelection({ admitted, cancellation, route }: Completion, { health }: GatewayPorts): Selection {
+  const { caller, request, receivedAt, fallbacks } = admitted
+  const { accountId } = caller
+  const hasFallbacks = fallbacks.length > 0
+  return createSelection({ accountId, route, choices: request.n, receivedAt, cancellation, health, hasFallbacks })
+}
+
+/** The next attempt is at another model: its price, its limits and its form of the request apply. */
+function switchModel(completion: Completion, { of }: Candidate): void {
+  const { admitted, reservations } = completion
+  const next = [admitted, ...admitted.fallbacks].find(({ model }) => model === of)
+  const reservation = reservations?.get(of)
+  if (next === undefined || reservation === undefined) throw new Error(`Nothing is held for the model '${of.id}'.`)
+  completion.current = next
+  completion.reservation = reservation
 }
 
 async function tryOnce(completion: Completion, ports: GatewayPorts, running: RunningAttempt): Promise<Answering> {
@@ -73,8 +91,8 @@ async function tryOnce(completion: Completion, ports: GatewayPorts, running: Run
   try {
     if (calls.length === 1) await calls[0]?.firstEvent
     else await Promise.all(calls.map((call) => call.firstEvent))
-    recordFirstEvent(running, { stream: admitted.request.stream, route: admitted.route, health: ports.health })
-    if (attempt.log.length > 0) addNote(completion, running, 'answered', 200)
+    recordFirstEvent(running, { stream: admitted.request.stream, route: completion.route, health: ports.health })
+    if (attempt.log.length > 0) addNote(completion, running, { outcome: 'answered', status: 200 })
     return answering
   } catch (error) {
     answering.abort()
@@ -87,12 +105,12 @@ async function tryOnce(completion: Completion, ports: GatewayPorts, running: Run
 
 function startAttempt(completion: Completion, ports: GatewayPorts, running: RunningAttempt): Answering {
   const { attempt, cancellation } = completion
-  const { calls, spread } = startCalls(completion, ports, running)
+  const { calls, spread } = startCallsAt(completion, ports, running)
   const answering = { calls, spread, abort: () => abortAll(calls) }
   attempt.count += 1
   attempt.running = running
   attempt.answering = answering
-  const protocol = protocolOf(running.target.upstream.provider, completion.admitted.request)
+  const protocol = protocolOf(running.target.upstream.provider, completion.current.request)
   attempt.usages = calls.map(() => createCallUsage(protocol))
   if (isCancelled(cancellation)) answering.abort()
   return answering
@@ -114,7 +132,30 @@ function failAttempt(completion: Completion, ports: GatewayPorts, { running, ans
     attempt.usages = begun
   }
   recordAttemptFailure(running, isAbandoned ? undefined : error, ports.clock())
-  addNote(completion, running, isAbandoned ? 'abandoned' : outcomeOf(error), statusOf(error))
+  const outcome = isAbandoned ? 'abandoned' : outcomeOf(error)
+  addNote(completion, running, {
+    outcome,
+    status: statusOf(error),
+    reason: isAbandoned ? undefined : fallbackReason(error),
+  })
+}
+
+/** Where they cannot be rendered, what counts is still the model that was called last. */
+function startCallsAt(
+  completion: Completion,
+  ports: GatewayPorts,
+  running: RunningAttempt,
+): Pick<Answering, 'calls' | 'spread'> {
+  const { current, reservation } = completion
+  if (running.candidate.of === current.model) return startCalls(completion, ports, running)
+  switchModel(completion, running.candidate)
+  try {
+    return startCalls(completion, ports, running)
+  } catch (error) {
+    completion.current = current
+    completion.reservation = reservation
+    throw error
+  }
 }
 
 function startCalls(
@@ -123,7 +164,8 @@ function startCalls(
   running: RunningAttempt,
 ): Pick<Answering, 'calls' | 'spread'> {
   const { now, clock, health } = ports
-  const { request, model, receivedAt } = completion.admitted
+  const { request, model } = completion.current
+  const { receivedAt } = completion.admitted
   const { outputTokens } = completion.reservation
   const { target, candidate } = running
   const spread = spreads(candidate, request.n)
@@ -168,8 +210,7 @@ function noteUnbilled(completion: Completion, { candidate }: RunningAttempt, now
 function addNote(
   { admitted, attempt }: Completion,
   running: RunningAttempt,
-  outcome: AttemptOutcome,
-  status: number,
+  { outcome, status, reason }: Pick<AttemptNote, 'outcome' | 'status' | 'reason'>,
 ): void {
   const { candidate, startedAt, durationMs = 0 } = running
   const note = {
@@ -179,6 +220,7 @@ function addNote(
     status,
     startedMs: Math.round(startedAt - admitted.receivedAt),
     durationMs: Math.round(durationMs),
+    ...(reason !== undefined && admitted.fallbacks.length > 0 && { reason }),
   }
   attempt.log = [...attempt.log, note]
 }
@@ -187,7 +229,7 @@ function addNote(
 function noteCut(completion: Completion, running: RunningAttempt): void {
   const { attempt } = completion
   if (attempt.log.at(-1)?.outcome === 'answered') attempt.log = attempt.log.slice(0, -1)
-  addNote(completion, running, 'cut', 200)
+  addNote(completion, running, { outcome: 'cut', status: 200 })
 }
 
 /** The provider answered with an error: it has done no work, whether or not the client still waits. */

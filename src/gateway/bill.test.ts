@@ -22,6 +22,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { Price } from '../domain/price/tariff.ts'
 import { COST_FIELDS } from '../protocols/body-fields.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
+import { ROUTING_FIELDS } from '../protocols/routing-fields.ts'
 import { PROVIDERS } from '../providers/index.ts'
 import { createGateway } from './pipeline.ts'
 
@@ -152,6 +153,9 @@ const PLACES: readonly (readonly [string, (name: string, value: unknown) => obje
   ['providerOptions.vendor.NAME', (name, value) => ({ providerOptions: { vendor: { [name]: value } } })],
 ]
 
+/** The gateway's own at the top level of a request: it follows them, or refuses them, and never forwards them. */
+const OWN: ReadonlySet<string> = new Set(ROUTING_FIELDS)
+
 test('every field of the table is billed here, and no other', () => {
   assert.deepEqual(Object.keys(VALUES).sort(), Object.keys(COST_FIELDS).sort())
 })
@@ -160,8 +164,16 @@ for (const [name, { costly, ...free }] of Object.entries(VALUES)) {
   test(`without a price for it, ${name} never reaches a provider`, async () => {
     for (const { host, forwardUnknown } of WHO) {
       for (const [place, put] of PLACES) {
-        const { bill, charge, refused } = await ask(host, put(name, costly), { price: PLAIN_PRICE, forwardUnknown })
+        const { bill, charge, refused, sent } = await ask(host, put(name, costly), {
+          price: PLAIN_PRICE,
+          forwardUnknown,
+        })
         const where = `${host} ${place}`
+        if (place === 'NAME' && OWN.has(name)) {
+          assert.ok(refused?.status === 400 || (sent !== undefined && !JSON.stringify(sent).includes(name)), where)
+          assert.equal(charge, bill, where)
+          continue
+        }
         assert.equal(refused?.code, 'unsupported_parameter', where)
         assert.equal(refused?.status, 422, where)
         assert.equal(refused?.param, place.replace('NAME', name), where)
@@ -329,7 +341,8 @@ test('with a price for everything, each request on each host is refused, or char
       const { bill, charge, held, refused } = await askRich(host, body, forwardUnknown)
       const where = `${host} ${forwardUnknown} ${JSON.stringify(body)}`
       assert.equal(charge, bill, where)
-      if (refused !== undefined) assert.deepEqual([refused.status, bill], [422, 0n], where)
+      const isOwn = Object.keys(body).every((name) => OWN.has(name)) && refused?.status === 400
+      if (refused !== undefined) assert.deepEqual([refused.status, bill], [isOwn ? 400 : 422, 0n], where)
       else {
         assert.ok(charge > 0n && charge <= held, `${where}: ${charge} of ${held}`)
         served += 1

@@ -4,7 +4,7 @@ import { modelOf, requestOf } from '../../test/support/ledger/data-plane.ts'
 import type { ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Capability } from '../domain/model.ts'
-import { checkCapabilities } from './admit.ts'
+import { checkCapabilities } from './routing/requested-models.ts'
 
 const IMAGE = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const
 const TEXT = { type: 'text', text: 'hi' } as const

@@ -14,7 +14,7 @@ import type { AnswerStream, ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
 import type { Admission } from './ports.ts'
 import type { KeptStream } from './resumable/stream.ts'
-import type { Route } from './routing/health.ts'
+import type { Candidate, Route } from './routing/health.ts'
 import type { RunningAttempt } from './routing/running-attempt.ts'
 import type { Selection } from './routing/select.ts'
 import type { Call } from './upstream/call.ts'
@@ -23,19 +23,31 @@ import type { CountedUsage } from './usage/measure.ts'
 import type { CallUsage } from './usage/meter.ts'
 import type { WorstCase } from './worst-case.ts'
 
-/** A request within its rate limits: a snapshot. */
-export interface AdmittedRequest {
-  readonly id: CompletionId
-  readonly api: ClientApi
-  readonly caller: Caller
+/** A model that may answer a request. */
+export interface RoutedModel {
+  /** As this model gets it. */
   readonly request: ChatRequest
   readonly model: Model
   /** Price and version are those of the admission, whatever the price list says later. */
   readonly price: Price
   readonly priceVersion: string
-  readonly route: Route
-  /** The most that it can cost. */
+  /** What answers call the model. */
+  readonly answersAs: string
+  /** Best first. */
+  readonly candidates: readonly Candidate[]
+  /** The most that the request can cost there. */
   readonly worst: WorstCase
+}
+
+/** A request within its rate limits, for the first model that may answer it: a snapshot. */
+export interface AdmittedRequest extends RoutedModel {
+  readonly id: CompletionId
+  readonly api: ClientApi
+  readonly caller: Caller
+  /** The candidates of all models. */
+  readonly route: Route
+  /** The other models that may answer, in order. */
+  readonly fallbacks: readonly RoutedModel[]
   /** Its share of the rate limits. */
   readonly limits: Admission
   /** Unix milliseconds. */
@@ -46,7 +58,7 @@ export interface AdmittedRequest {
   readonly clientRequestId: string | undefined
 }
 
-/** What is held for a request, and the limits that follow from it. Replaced by admit.ts. */
+/** What is held for a request, and the limits that follow from it. Replaced by hold.ts, and by attempt.ts with the model. */
 export interface Reservation {
   /** Undefined until it is committed. */
   readonly hold: Hold | undefined
@@ -114,7 +126,14 @@ export interface Completion {
   readonly attempt: AttemptState
   readonly outcome: OutcomeState
   readonly cancellation: Cancellation
+  /** The model of the current attempt, before the first one the one that is called first. */
+  current: RoutedModel
+  /** Of the current model. */
   reservation: Reservation
+  /** By model, where several may answer, once credit is held. Assigned by hold.ts. */
+  reservations: ReadonlyMap<unknown, Reservation> | undefined
+  /** The candidates that credit is held for. Assigned by hold.ts. */
+  route: Route
   idempotent: IdempotentState | undefined
   /** What renders its answer, where that is a stream. Assigned by deliver.ts. */
   renderer: AnswerStream | undefined
@@ -138,7 +157,10 @@ export function createCompletion(admitted: AdmittedRequest): Completion {
     },
     outcome: { firstByteAt: undefined, record: undefined, reported: undefined, lastReported: undefined },
     cancellation: createCancellation(),
+    current: admitted,
     reservation: { hold: undefined, worst, promptTokens, outputTokens, lowered },
+    reservations: undefined,
+    route: admitted.route,
     idempotent: undefined,
     renderer: undefined,
   }
@@ -175,12 +197,12 @@ export function disconnect(completion: Completion): void {
 }
 
 /** As the operator sets it; else where only the end reports what was used, and credit for the whole answer is held. */
-function shouldDrain({ admitted, attempt: { running }, reservation }: Completion): boolean {
+function shouldDrain({ current, attempt: { running }, reservation }: Completion): boolean {
   const { hold, outputTokens, worst } = reservation
   const setting = running?.target.upstream.onDisconnect
   if (setting !== undefined) return setting === 'drain'
   const isCovered = hold !== undefined && !hold.unrecorded && outputTokens >= worst.outputTokens
-  return isCovered && mayHideReasoning({ request: admitted.request, model: admitted.model, running })
+  return isCovered && mayHideReasoning({ request: current.request, model: current.model, running })
 }
 
 /** Ends draining: the request is over. */

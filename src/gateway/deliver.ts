@@ -34,10 +34,11 @@ export async function deliverWhole(
   const ending = { settlement, status: cancellation.abandoned ? 'client_left' : 'completed' } as const
   if (cancellation.disconnected && idempotent === undefined) return void settle(completion, ports, ending)
   const { usage, costNanoUsd } = settlement
-  const { id, createdAt, request } = admitted
+  const { id, createdAt } = admitted
+  const { answersAs: model } = completion.current
   const created = Math.floor(createdAt / 1000)
   const bill = { usage, costUsd: usdNumber(costNanoUsd), completedAt: Math.floor(ports.now() / 1000) }
-  const body = answer.render({ id, created, model: request.model, ...bill })
+  const body = answer.render({ id, created, model, ...bill })
   if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
   const headers = completionHeaders(completion, ports)
   headers['x-turnpike-cost-usd'] = usdText(costNanoUsd)
@@ -75,8 +76,9 @@ export interface StreamDelivery extends Surroundings {
 export function createDelivery(completion: Completion, ports: GatewayPorts, client: ClientConnection): StreamDelivery {
   const { api, id, createdAt, request } = completion.admitted
   const { promptTokens } = completion.reservation
+  const { answersAs: model } = completion.current
   const created = Math.floor(createdAt / 1000)
-  const renderer = api.createStream({ id, created, model: request.model, request, promptTokens })
+  const renderer = api.createStream({ id, created, model, request, promptTokens })
   completion.renderer = renderer
   return { completion, ports, client, renderer }
 }
@@ -184,15 +186,16 @@ export const MAX_WARNINGS_BYTES = 2 * 1024
 
 /** Headers of a completion beside those of its body. */
 export function completionHeaders(
-  { admitted, attempt, reservation }: Completion,
+  { admitted, current, attempt, reservation, route: { skipped } }: Completion,
   { clock, now }: GatewayPorts,
 ): Record<string, string> {
-  const { limits, model, receivedAt, request } = admitted
+  const { limits, receivedAt, request } = admitted
+  const { model } = current
   const headers = limitHeaders(limits)
   if (model.deprecationDate !== undefined) Object.assign(headers, deprecationHeaders(model, now()))
   const { running, answering, count, upstreamMs } = attempt
   if (running !== undefined) headers['x-turnpike-provider'] = running.target.upstream.name
-  const route = routeText(attempt, admitted.route.skipped)
+  const route = routeText(attempt, skipped)
   if (route !== '') headers['x-turnpike-route'] = route
   headers['x-turnpike-attempts'] = String(count)
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)

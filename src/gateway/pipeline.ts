@@ -3,8 +3,8 @@
  *
  *   1 authenticate  before this file, in http/: who calls
  *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
- *   3 admit         admit.ts: candidates, rate limits, then the most that it can cost is held; between the two
- *                   resumable/answer.ts: a repeat of a request gets the answer of the first
+ *   3 admit         admit.ts: models that may answer, candidates, rate limits; then hold.ts: the most that it can cost;
+ *                   between the two resumable/answer.ts: a repeat of a request gets the answer of the first
  *   4 select        routing/select.ts: the candidate of the next attempt
  *   5 attempt       attempt.ts: one call or more, until an answer begins; a failed attempt leads back to 4
  *   6 deliver       deliver.ts: the answer, whole or as a stream; each event is metered (usage/meter.ts) before it is
@@ -17,10 +17,11 @@ import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
-import { admit, holdCredit, type Incoming, parse } from './admit.ts'
+import { admit, type Incoming, parse } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
+import { holdCredit } from './hold.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { answerKeyed } from './resumable/answer.ts'
 import { endRun } from './resumable/idempotency.ts'
@@ -80,7 +81,7 @@ export function createGateway(
       }
     },
     countTokens: async ({ api, caller, body, findings }) => {
-      const { request, model } = parse(ports, { api, caller, body })
+      const { request, model } = parse(ports, { api, caller, body }).first
       const { candidates } = routeRequest({ accountId: caller.accountId, model, request }, ports)
       const weighed = { request, model, candidates, now: ports.now(), content: findings?.prompt }
       return await countPromptTokens(weighed, ports.countWhole)
@@ -127,11 +128,12 @@ async function answerWhole(completion: Completion, { ports, client, settings }: 
 }
 
 async function answerStream(completion: Completion, { ports, client, settings }: Surroundings): Promise<void> {
-  const delivery = createDelivery(completion, ports, client)
+  let delivery = createDelivery(completion, ports, client)
   try {
     await holdCredit(completion, ports)
     client.expectStream(() => completionHeaders(completion, ports), completion.admitted.api.keepAlive)
     const answering = await beginAnswer(completion, ports, settings)
+    if (completion.current !== completion.admitted) delivery = createDelivery(completion, ports, client)
     await deliverStream(delivery, answering)
   } catch (error) {
     failStream(delivery, await endBroken(completion, ports, error))

@@ -15,7 +15,7 @@ import {
   usageDetailOf,
 } from '../domain/price/price.ts'
 import type { Price } from '../domain/price/tariff.ts'
-import { type Completion, endDrain, type OutcomeState } from './completion.ts'
+import { type Completion, endDrain, type OutcomeState, type RoutedModel } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import { learnOutput, outputScale } from './usage/hidden-reasoning.ts'
 import {
@@ -46,11 +46,11 @@ export function priceAnswer(
   completion: Completion,
   { countTokens, clock }: GatewayPorts,
 ): Settlement | Promise<Settlement> {
-  const { admitted, attempt } = completion
+  const { current, attempt } = completion
   const scale = (): OutputScale => outputScaleOf(completion, clock())
   const measured = measure({
     usages: attempt.usages,
-    request: admitted.request,
+    request: current.request,
     bounds: boundsOf(completion),
     countTokens,
     scale,
@@ -61,8 +61,8 @@ export function priceAnswer(
 }
 
 /** The bounds of the figures that this completion's provider may report. */
-export function boundsOf({ admitted, attempt, reservation }: Completion): Bounds {
-  const { request, model, price } = admitted
+export function boundsOf({ current, attempt, reservation }: Completion): Bounds {
+  const { request, model, price } = current
   const { promptTokens, outputTokens, worst } = reservation
   const { running, usages } = attempt
   const { n } = request
@@ -76,18 +76,18 @@ export function boundsOf({ admitted, attempt, reservation }: Completion): Bounds
 }
 
 /** How our own count of this completion's output becomes its provider's. @param now Monotonic milliseconds. */
-export function outputScaleOf({ admitted, attempt, reservation }: Completion, now: number): OutputScale {
-  const { request, model } = admitted
+export function outputScaleOf({ current, attempt, reservation }: Completion, now: number): OutputScale {
+  const { request, model } = current
   return outputScale({ request, model, running: attempt.running, outputTokens: reservation.outputTokens }, now)
 }
 
 /** What usage costs at the price of the admission (LED-9). */
 export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
-  return chargeNanoUsd(chargeableOf(completion, usage), completion.admitted.price)
+  return chargeNanoUsd(chargeableOf(completion, usage), completion.current.price)
 }
 
-function chargeableOf({ admitted, attempt }: Completion, usage: CountedUsage): ChargeableUsage {
-  const { request, price, createdAt } = admitted
+function chargeableOf({ admitted, current, attempt }: Completion, usage: CountedUsage): ChargeableUsage {
+  const { request, price } = current
   const { usages, running } = attempt
   const calls = Math.max(1, usages.length)
   return {
@@ -106,7 +106,7 @@ function chargeableOf({ admitted, attempt }: Completion, usage: CountedUsage): C
     serviceTier: usage.serviceTier,
     calls,
     images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * calls,
-    at: createdAt,
+    at: admitted.createdAt,
   }
 }
 
@@ -186,8 +186,8 @@ export function settle(completion: Completion, ports: GatewayPorts, ending: Outc
   return ports.credit.settle(hold, record, kept)
 }
 
-function learn({ admitted, attempt, reservation }: Completion, usage: CountedUsage, endedAt: number): void {
-  const { request, model } = admitted
+function learn({ current, attempt, reservation }: Completion, usage: CountedUsage, endedAt: number): void {
+  const { request, model } = current
   const { running, usages } = attempt
   learnOutput({ request, model, running, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
 }
@@ -238,7 +238,7 @@ function overheadMs({ admitted, attempt, outcome }: Completion): number | undefi
 
 function withCost(completion: Completion, measured: Measured): Settlement {
   const chargeable = chargeableOf(completion, measured.usage)
-  const { nanoUsd, rule } = chargeByRule(chargeable, completion.admitted.price)
+  const { nanoUsd, rule } = chargeByRule(chargeable, completion.current.price)
   const { usage, source, reported } = measured
   return { usage, source, reported, usageDetail: usageDetailOf(chargeable), costNanoUsd: nanoUsd, rule }
 }
@@ -250,8 +250,9 @@ interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
 
 function recordOf(completion: Completion, { settlement, status, endedAt }: Ending): CompletionRecord {
   const { usage, source, usageDetail, costNanoUsd, rule } = settlement
-  const { admitted, attempt, outcome } = completion
-  const { caller, model, receivedAt } = admitted
+  const { admitted, current, attempt, outcome } = completion
+  const { caller, receivedAt } = admitted
+  const { model } = current
   const { firstByteAt } = outcome
   return {
     id: admitted.id,
@@ -269,7 +270,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     reasoningTokens: usage.reasoningTokens ?? 0,
     usageDetail,
     costNanoUsd,
-    priceVersion: admitted.priceVersion,
+    priceVersion: current.priceVersion,
     priceRule: rule === BASE_RULE ? undefined : rule,
     usageSource: source,
     createdAt: admitted.createdAt,
@@ -303,7 +304,7 @@ export function runningEstimates(completions: readonly Completion[], now: number
 }
 
 function estimateOf(completion: Completion, now: number): RunningEstimate {
-  const { admitted, attempt } = completion
+  const { admitted, current, attempt } = completion
   const usage = measureRoughly(attempt.usages, boundsOf(completion), outputScaleOf(completion, now))
   return {
     accountId: admitted.caller.accountId,
@@ -312,7 +313,12 @@ function estimateOf(completion: Completion, now: number): RunningEstimate {
     promptTokens: usage.promptTokens,
     completionTokens: usage.completionTokens,
     costNanoUsd: costOf(completion, usage),
+    ...(current !== admitted && { fallback: fallbackOf(current) }),
   }
+}
+
+function fallbackOf({ model, priceVersion }: RoutedModel): RunningEstimate['fallback'] {
+  return { model: model.aliasOf ?? model.id, priceVersion }
 }
 
 /** The hold itself reports the first provider and the prompt. */
@@ -320,8 +326,8 @@ function isReported({ admitted, outcome, reservation }: Completion, estimate: Ru
   const { lastReported: last } = outcome
   if (last !== undefined) {
     const isSame = last.promptTokens === estimate.promptTokens && last.completionTokens === estimate.completionTokens
-    return isSame && last.provider === estimate.provider
+    return isSame && last.provider === estimate.provider && last.fallback?.model === estimate.fallback?.model
   }
-  const isFirst = estimate.provider === admitted.route.candidates[0]?.upstream.name
+  const isFirst = estimate.fallback === undefined && estimate.provider === admitted.route.candidates[0]?.upstream.name
   return isFirst && estimate.promptTokens === reservation.promptTokens && estimate.completionTokens === 0
 }

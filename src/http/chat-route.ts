@@ -194,6 +194,13 @@ export const ChatCompletionRequest = Type.Object(
     store: Type.Optional(Type.Boolean()),
     prediction: Type.Optional(Type.Unknown()),
     modalities: Type.Optional(Type.Array(Type.String())),
+    models: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 10,
+        description: 'IDs of models that answer, in order, where `model` cannot.',
+      }),
+    ),
+    route: Type.Optional(Type.Literal('fallback', { description: 'Says what `models` does anyway.' })),
   },
   {
     $id: 'ChatCompletionRequest',
@@ -222,7 +229,7 @@ export const ChatCompletion = Type.Object(
     id: Type.String({ description: 'ID of the completion at the gateway, as in the usage log.' }),
     object: Type.Literal('chat.completion'),
     created: Type.Integer({ description: 'Unix seconds.' }),
-    model: Type.String({ description: 'Requested model ID.' }),
+    model: Type.String({ description: 'Requested model ID, or that of the fallback that answered.' }),
     choices: Type.Array(
       Type.Object({
         index: Type.Integer(),

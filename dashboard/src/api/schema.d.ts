@@ -652,6 +652,13 @@ export interface components {
             store?: boolean;
             prediction?: unknown;
             modalities?: string[];
+            /** @description IDs of models that answer, in order, where `model` cannot. */
+            models?: string[];
+            /**
+             * @description Says what `models` does anyway.
+             * @enum {string}
+             */
+            route?: "fallback";
         } & {
             [key: string]: unknown;
         };
@@ -662,7 +669,7 @@ export interface components {
             object: "chat.completion";
             /** @description Unix seconds. */
             created: number;
-            /** @description Requested model ID. */
+            /** @description Requested model ID, or that of the fallback that answered. */
             model: string;
             choices: {
                 index: number;
@@ -1522,6 +1529,13 @@ export interface operations {
                     store?: boolean;
                     prediction?: unknown;
                     modalities?: string[];
+                    /** @description IDs of models that answer, in order, where `model` cannot. */
+                    models?: string[];
+                    /**
+                     * @description Says what `models` does anyway.
+                     * @enum {string}
+                     */
+                    route?: "fallback";
                 } & {
                     [key: string]: unknown;
                 };
@@ -3412,6 +3426,11 @@ export interface operations {
                                 started_ms: number;
                                 /** @description From the call to the first event of its answer, or to its failure. */
                                 duration_ms: number;
+                                /**
+                                 * @description Why another model might answer next. Only of failures of requests that several models may answer.
+                                 * @enum {string}
+                                 */
+                                reason?: "overloaded" | "server_error" | "timeout" | "connection" | "context_length" | "content_filter" | "unavailable";
                             }[];
                             /** @description Name that the client gave to its request. Null: none. */
                             client_request_id: string | null;
@@ -3539,6 +3558,11 @@ export interface operations {
                             started_ms: number;
                             /** @description From the call to the first event of its answer, or to its failure. */
                             duration_ms: number;
+                            /**
+                             * @description Why another model might answer next. Only of failures of requests that several models may answer.
+                             * @enum {string}
+                             */
+                            reason?: "overloaded" | "server_error" | "timeout" | "connection" | "context_length" | "content_filter" | "unavailable";
                         }[];
                         /** @description Name that the client gave to its request. Null: none. */
                         client_request_id: string | null;

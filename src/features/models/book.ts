@@ -39,9 +39,10 @@ export interface ModelBookInput {
   readonly now: () => number
 }
 
-/** Throws when two entries of the file claim one name, or a price is not exact in micro-dollars. */
+/** Throws when two entries of the file claim one name, a fallback is unknown, or a price is not exact in micro-dollars. */
 export function buildModelBook({ catalogue, models, providers, now }: ModelBookInput): ModelBook {
   const entries = [...configuredEntries(models, catalogue), ...catalogueEntries(catalogue, models)]
+  checkFallbacks(entries)
   const byName = new Map<string, ListedAtTimes>()
   for (const entry of entries) {
     const deployments = usableDeployments(entry, providers)
@@ -115,6 +116,17 @@ function namesGiven(models: readonly ConfiguredModel[]): string[] {
   return models.flatMap(({ id, aliases = [] }) => [id, ...aliases])
 }
 
+function checkFallbacks(entries: readonly ModelEntry[]): void {
+  const known = entries.flatMap(({ id, aliases }) => [id, ...aliases])
+  for (const { id, fallbacks = [] } of entries) {
+    const unknown = fallbacks.find((name) => !known.includes(name))
+    if (unknown === undefined) continue
+    const [near] = nearest(unknown, known, 1)
+    const hint = near === undefined ? '' : ` Did you mean '${near}'?`
+    throw new Error(`The model '${id}' falls back to '${unknown}', which does not exist.${hint}`)
+  }
+}
+
 function usableDeployments({ deployments }: ModelEntry, providers: ReadonlySet<string>): Deployment[] {
   return deployments
     .filter(({ provider }) => providers.has(provider))
@@ -141,6 +153,7 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
     replacement: entry.replacement,
     inputModalities: entry.input_modalities,
     supportedParameters: entry.supported_parameters,
+    ...(entry.fallbacks !== undefined && { fallbacks: entry.fallbacks }),
     deployments,
   }
 }
@@ -159,6 +172,7 @@ export interface ConfiguredModel {
   readonly pricing?: CataloguePricing | null | undefined
   readonly deprecation_date?: string | undefined
   readonly replacement?: string | undefined
+  readonly fallbacks?: readonly string[] | undefined
   readonly deployments?: readonly CatalogueDeployment[] | undefined
 }
 
@@ -169,6 +183,7 @@ interface ModelEntry extends Omit<CatalogueEntry, Overridable> {
   readonly kind?: ModelKind | undefined
   readonly max_inputs?: number | undefined
   readonly replacement?: string | undefined
+  readonly fallbacks?: readonly string[] | undefined
   /** Undefined: as in the price itself. */
   readonly price_ends?: string | undefined
   /** Source of the price; undefined: the catalogue has none, or the file sets the price. */
@@ -201,6 +216,7 @@ function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): M
     deprecation_date: model.deprecation_date ?? known.deprecation_date,
     replacement: model.replacement ?? known.replacement,
     input_modalities: inputModalities(known, capabilities),
+    fallbacks: model.fallbacks,
     supported_parameters: base?.supported_parameters ?? supportedParameters(kind, capabilities),
     deployments: model.deployments ?? known.deployments,
   }

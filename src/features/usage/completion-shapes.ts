@@ -7,6 +7,7 @@ import {
   type AttemptNote,
   type AttemptOutcome,
   type CompletionStatus,
+  FALLBACK_REASONS,
   parseAttemptLog,
   type UsageSource,
 } from '../../domain/completion.ts'
@@ -85,6 +86,11 @@ const AttemptView = Type.Object({
   status: nullable<number>('integer', 'HTTP status of the provider. Null: no response.'),
   started_ms: Type.Integer({ description: 'From the arrival of the request to the call.' }),
   duration_ms: Type.Integer({ description: 'From the call to the first event of its answer, or to its failure.' }),
+  reason: Type.Optional(
+    oneOf(FALLBACK_REASONS, {
+      description: 'Why another model might answer next. Only of failures of requests that several models may answer.',
+    }),
+  ),
 })
 
 const CompletionView = Type.Object({
@@ -252,7 +258,7 @@ function attemptsOf(row: CompletionRow): readonly AttemptNote[] {
 }
 
 function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
-  const { provider, model, outcome, status, startedMs, durationMs } = note
+  const { provider, model, outcome, status, startedMs, durationMs, reason } = note
   return {
     provider,
     model,
@@ -260,6 +266,7 @@ function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
     status: status === 0 ? null : status,
     started_ms: startedMs,
     duration_ms: durationMs,
+    ...(reason !== undefined && { reason }),
   }
 }
 

@@ -36,7 +36,7 @@ export function candidatesOf(model: Model, { provider, health }: CandidateInput)
   for (const deployment of [...model.deployments].sort((a, b) => a.priority - b.priority)) {
     const upstream = provider(deployment.provider)
     if (upstream === undefined) continue
-    made.push(candidateOf(withProtocol(upstream, deployment), health, { deployment, siblings: model.deployments }))
+    made.push(candidateOf(withProtocol(upstream, deployment), health, { deployment, of: model }))
   }
   if (made.length === 0) {
     throw new GatewayError('provider_error', `No provider of the model '${model.id}' is configured.`)
@@ -56,16 +56,17 @@ function withProtocol(upstream: UpstreamProvider, { protocol: name }: Deployment
 
 interface Placed {
   readonly deployment: Deployment
-  readonly siblings: readonly Deployment[]
+  readonly of: Model
 }
 
-function candidateOf(upstream: UpstreamProvider, health: Health, { deployment, siblings }: Placed): Candidate {
+function candidateOf(upstream: UpstreamProvider, health: Health, { deployment, of }: Placed): Candidate {
   const { model, priority, weight } = deployment
   const provider = health.providerOf(upstream)
-  const peers = siblings.filter((each) => each.priority === priority)
+  const peers = of.deployments.filter((each) => each.priority === priority)
   const mean = peers.reduce((sum, each) => sum + each.weight, 0) / peers.length
   const credentials = upstream.credentials.length === 0 ? [''] : upstream.credentials
   return {
+    of,
     upstream,
     model,
     priority,
@@ -170,6 +171,14 @@ interface OrderInput {
   readonly health: Health
   readonly stream: boolean
   readonly prefix: PromptPrefix | undefined
+}
+
+/** The routes of several models, in order, as one. @param skipped What `x-turnpike-route` says of models that were left out. */
+export function joinRoutes(routes: readonly Route[], skipped: string): Route {
+  const [first] = routes
+  if (first === undefined) throw new Error('There is no route.')
+  const candidates = routes.length === 1 ? first.candidates : routes.flatMap((route) => route.candidates)
+  return { ...first, candidates, skipped: first.skipped === '' ? skipped : withMember(skipped, first.skipped) }
 }
 
 /** Why a candidate cannot be called now; undefined: it can. */

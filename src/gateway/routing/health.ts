@@ -2,6 +2,7 @@
  * The health of providers, deployments and credentials as this process sees it, and the candidates made of them: one object
  * for a gateway, which outlives reloads. Entries are made for configured names only; the files beside it decide by them.
  */
+import type { FallbackReason } from '../../domain/completion.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
@@ -25,6 +26,8 @@ export interface RoutingSettings {
   /** Repeats at a provider, as a share of the requests there. */
   readonly retryBudget: number
   readonly breaker: BreakerSettings
+  /** For which failures another model may answer; absent: for all. */
+  readonly fallbackOn?: Readonly<Record<FallbackReason, boolean>> | undefined
 }
 
 /** One model at one provider. */
@@ -63,6 +66,8 @@ export interface KeyedTarget extends Target {
 }
 
 export interface Candidate {
+  /** The model that it is a deployment of. */
+  readonly of: Model
   readonly upstream: UpstreamProvider
   /** The provider's own name of the model. */
   readonly model: string

@@ -77,7 +77,10 @@ interface Begun {
 }
 
 /** Every choice has begun. */
-export function recordFirstEvent(running: RunningAttempt, { stream, route: { prefix }, health }: Begun): void {
+export function recordFirstEvent(
+  running: RunningAttempt,
+  { stream, route: { prefix, candidates }, health }: Begun,
+): void {
   const { candidate, target } = running
   const { deployment } = candidate
   const now = health.clock()
@@ -87,7 +90,8 @@ export function recordFirstEvent(running: RunningAttempt, { stream, route: { pre
   else deployment.wholeAnswerMs = smoothed(deployment.wholeAnswerMs, running.durationMs)
   closeOnFirstEvent(deployment.breaker, running, now)
   warm(target.health, candidate.model, running.startedAt)
-  if (prefix !== undefined) health.affinity.remember(prefix, { deployment, credential: target.health })
+  if (prefix !== undefined && candidate.of === candidates[0]?.of)
+    health.affinity.remember(prefix, { deployment, credential: target.health })
 }
 
 /** The attempt failed before its first event. @param error Undefined: it was abandoned. */
@@ -155,9 +159,16 @@ export function statusOf(error: unknown): number {
 }
 
 function outcomeWord(error: unknown): string {
+  if (isAboutContent(error)) return error.failure.kind
   const status = statusOf(error)
   if (status > 0) return `status_${status}`
   return error instanceof ProviderError ? failureWord(error) : 'failed'
+}
+
+/** What another model may answer all the same. */
+function isAboutContent(error: unknown): error is ProviderError {
+  if (!(error instanceof ProviderError)) return false
+  return error.failure.kind === 'context_length' || error.failure.kind === 'content_filter'
 }
 
 /** Weight of a new measurement. */

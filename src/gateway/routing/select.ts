@@ -3,9 +3,10 @@
  * those of the one before that may succeed after a moment, and begins after the longest `Retry-After` of them, or a backoff.
  */
 import { GatewayError } from '../../domain/errors.ts'
+import type { Model } from '../../domain/model.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import { type Cancellation, isCancelled, pause, unlessCancelled } from '../cancellation.ts'
-import { isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
+import { fallbackReason, isAboutRequest, isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
 import {
   type Cooling,
   coolingOf,
@@ -19,7 +20,7 @@ import {
   TRY_EVERY_MS,
 } from './breaker.ts'
 import { calledText, freeTarget, isCooling, skippedText, skipReason, spreads, withMember } from './candidates.ts'
-import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
+import type { Candidate, Health, KeyedTarget, Route, RoutingSettings, SkipReason, Why } from './health.ts'
 import { beginAttempt, type RunningAttempt } from './running-attempt.ts'
 
 /** What routing knows of a request. */
@@ -32,6 +33,8 @@ interface RoutingContext {
   readonly receivedAt: number
   readonly cancellation: Cancellation
   readonly health: Health
+  /** Whether the candidates are of several models. */
+  readonly hasFallbacks?: boolean
 }
 
 export interface Selection {
@@ -52,6 +55,15 @@ export interface Selection {
   failure: unknown
   /** `x-turnpike-route` of the attempts and skipped candidates so far. */
   routeHeader: string
+  /** Undefined: there is one model only. */
+  readonly fallback: FallbackState | undefined
+}
+
+/** Of several models. */
+interface FallbackState {
+  /** Failed attempts by model, refused credentials aside. */
+  readonly failed: Map<Model, number>
+  readonly on: RoutingSettings['fallbackOn']
 }
 
 const NONE: readonly Candidate[] = []
@@ -69,6 +81,7 @@ export function createSelection(context: RoutingContext): Selection {
     waitedMs: 0,
     failure: undefined,
     routeHeader: skipped,
+    fallback: context.hasFallbacks ? { failed: new Map(), on: context.health.settings().fallbackOn } : undefined,
   }
 }
 
@@ -97,6 +110,51 @@ export function learn(selection: Selection, running: RunningAttempt, error: unkn
   if (retryAfterMs !== undefined) selection.retryAfterMs = Math.max(retryAfterMs, selection.retryAfterMs ?? 0)
 }
 
+interface Lesson {
+  readonly error: unknown
+  /** At one model. */
+  readonly maxAttempts: number
+}
+
+/**
+ * The same where several models may answer. What the model cannot do, and what its window or filter rejects, excludes it;
+ * failures that do not allow another model exclude the others.
+ * @returns whether anything is left to try.
+ */
+export function learnFallback(selection: Selection, running: RunningAttempt, { error, maxAttempts }: Lesson): boolean {
+  const { of } = running.candidate
+  if (error instanceof GatewayError) {
+    if (error.status !== 422) {
+      selection.failure = error
+      return false
+    }
+    noteUnable(selection, running, error)
+    return selection.left.length > 0 || selection.again.length > 0
+  }
+  const reason = fallbackReason(error)
+  learn(selection, running, error)
+  if (reason === undefined) return false
+  const { failed, on } = selection.fallback ?? { failed: new Map(), on: undefined }
+  if (!isCredentialRefusal(error)) failed.set(of, (failed.get(of) ?? 0) + 1)
+  if (on?.[reason] === false) keep(selection, (each) => each.of === of)
+  if (isAboutRequest(error) || (failed.get(of) ?? 0) >= maxAttempts) keep(selection, (each) => each.of !== of)
+  return selection.left.length > 0 || selection.again.length > 0
+}
+
+function keep(selection: Selection, isKept: (candidate: Candidate) => boolean): void {
+  selection.left = selection.left.filter(isKept)
+  selection.again = selection.again.filter(isKept)
+}
+
+/** The provider's protocol cannot express the request: nothing was sent. */
+function noteUnable(selection: Selection, running: RunningAttempt, error: GatewayError): void {
+  const { label } = running.candidate
+  selection.routeHeader = withMember(selection.routeHeader, `${label};skipped=${error.code}`)
+  running.inRouteHeader = true
+  selection.called = selection.called.filter((each) => each !== running.candidate)
+  selection.failure ??= error
+}
+
 function hasAnotherTarget({ context: { health } }: Selection, candidate: Candidate): boolean {
   if (candidate.targets.length < 2 || candidate.scripted) return false
   return freeTarget(candidate, health.clock(), health.random) !== undefined
@@ -105,16 +163,27 @@ function hasAnotherTarget({ context: { health } }: Selection, candidate: Candida
 /** The first candidate that can be called now. */
 function selectNow(selection: Selection): RunningAttempt | undefined {
   const { context, left } = selection
+  let only: Model | undefined
   for (const candidate of left) {
+    if (only !== undefined && candidate.of !== only) return undefined
     if (!mayBeCalled(selection, candidate) || isLate(selection, candidate)) continue
     const calls = callsAt(candidate, context)
-    if (skipReason(candidate, context.health, calls) !== undefined) continue
+    const reason = skipReason(candidate, context.health, calls)
+    if (reason !== undefined) {
+      if (!allowsOthers(selection, reason)) only = candidate.of
+      continue
+    }
     const target = targetNow(selection, candidate)
     if (target === undefined) continue
     candidate.provider.limiter.acquire(calls)
     return take(selection, { candidate, target, role: undefined, calls })
   }
   return undefined
+}
+
+/** Whether another model may answer where a candidate cannot be called now. */
+function allowsOthers({ fallback }: Selection, reason: SkipReason): boolean {
+  return fallback?.on === undefined || fallback.on[reason === 'full' ? 'overloaded' : 'unavailable']
 }
 
 async function selectLater(selection: Selection): Promise<RunningAttempt> {
@@ -205,12 +274,12 @@ function take(selection: Selection, { candidate, target, role, calls }: Choice):
   return beginAttempt(health, { candidate, target, role: acting, why, calls })
 }
 
-function countRepeat({ called, switching, context }: Selection, candidate: Candidate): void {
+function countRepeat({ called, switching, context, failure }: Selection, candidate: Candidate): void {
   if (candidate.scripted) return
   const { budget, limiter } = candidate.provider
   if (!isAtCalledProvider(called, candidate)) {
     earn(budget, { share: context.health.settings().retryBudget, inFlight: limiter.inFlight() })
-  } else if (switching !== candidate) spend(budget)
+  } else if (switching !== candidate && !isAboutRequest(failure)) spend(budget)
 }
 
 function isAtCalledProvider(called: readonly Candidate[], { provider }: Candidate): boolean {
@@ -239,10 +308,15 @@ function listSkipped(selection: Selection, chosen: Candidate | undefined): void 
 /** A repeat needs a healthy provider with retry budget left (UP-2); after a refused credential it is none. */
 function mayBeCalled({ called, switching, failure, context }: Selection, candidate: Candidate): boolean {
   if (!isAtCalledProvider(called, candidate) || switching === candidate || candidate.scripted) return true
-  if (!called.includes(candidate) && isCredentialRefusal(failure)) return true
+  if (!called.includes(candidate) && isNoLoad(failure)) return true
   const { provider, deployment } = candidate
   if (called.includes(candidate) && deployment.breaker.openUntil !== undefined) return false
   return mayRepeat(provider.budget, context.health.settings().retryBudget)
+}
+
+/** The provider refused without work: another call there adds no load to a failing provider. */
+function isNoLoad(failure: unknown): boolean {
+  return isCredentialRefusal(failure) || isAboutRequest(failure)
 }
 
 /** The sticky target, as long as it may be used; else the least busy one. */

@@ -1,5 +1,6 @@
 /** Failures of calls: their messages, their word in `x-turnpike-route`, whether to retry, and the error that the client gets. */
 
+import type { FallbackReason } from '../../domain/completion.ts'
 import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
 import { type FailureKind, ProviderError, type ProviderFailure } from '../../protocols/protocol.ts'
 
@@ -39,6 +40,32 @@ export function mayBeTriedElsewhere(error: unknown): boolean {
 /** Whether the same target may succeed after a backoff. */
 export function mayBeTriedAgain(error: unknown): boolean {
   return error instanceof ProviderError && TRANSIENT.has(error.failure.kind)
+}
+
+/** Undefined: no other model would answer either. */
+export function fallbackReason(error: unknown): FallbackReason | undefined {
+  if (!(error instanceof ProviderError)) return undefined
+  const { kind, status } = error.failure
+  if (kind !== 'failed') return REASONS[kind]
+  if (status > 0) return 'server_error'
+  const word = failureWord(error)
+  return word === 'timeout' ? 'timeout' : word === 'connection' || word === 'cut' ? 'connection' : 'server_error'
+}
+
+const REASONS: Readonly<Record<Exclude<FailureKind, 'failed'>, FallbackReason | undefined>> = {
+  rejected: undefined,
+  context_length: 'context_length',
+  content_filter: 'content_filter',
+  credentials: 'unavailable',
+  quota: 'unavailable',
+  not_found: 'unavailable',
+  rate_limited: 'overloaded',
+  overloaded: 'overloaded',
+}
+
+/** Whether the provider rejected the request itself: each provider of the same model would. */
+export function isAboutRequest(error: unknown): boolean {
+  return error instanceof ProviderError && ABOUT_THE_REQUEST.has(error.failure.kind)
 }
 
 const ABOUT_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'context_length', 'content_filter'])

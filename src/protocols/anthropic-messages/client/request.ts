@@ -18,6 +18,7 @@ import {
   stringAt,
 } from '../../openai-chat/client/checks.ts'
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
+import { ROUTING_FIELDS, routingFields, withoutRouting } from '../../routing-fields.ts'
 import { isBuiltInTool } from '../native.ts'
 import { type Findings, nativeRequest, newFindings, noteCaching, noteDropped, noteEssential } from './findings.ts'
 import { readConversation } from './messages.ts'
@@ -46,6 +47,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'metadata',
   'output_config',
   'service_tier',
+  ...ROUTING_FIELDS,
 ])
 /** Fields without which the answer would mean something else. */
 const REFUSED: ReadonlySet<string> = new Set(['mcp_servers', 'container'])
@@ -72,9 +74,10 @@ export function parseMessagesRequest(value: unknown, headers: Readonly<Record<st
     service_tier: readTier(body['service_tier']),
     top_k: readOptional(body['top_k'], 'top_k', (top, name) => integerIn(top, name, TOP_K)),
     thinking: readOptional(body['thinking'], 'thinking', readThinking),
+    ...routingFields(body),
   })
   noteCaching(findings, body)
-  const native = nativeRequest({ body, extra: otherFields(body), headers }, findings)
+  const native = nativeRequest({ body: withoutRouting(body), extra: otherFields(body), headers }, findings)
   return { ...request, isTranslated: true, native }
 }
 

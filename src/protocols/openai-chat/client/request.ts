@@ -8,6 +8,7 @@
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../domain/chat.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
+import { checkRoute, firstOf, readModels, withModels } from '../../routing-fields.ts'
 import {
   arrayAt,
   booleanAt,
@@ -73,6 +74,8 @@ const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.en
   store: into('store', booleanAt),
   prediction: into('prediction', readPrediction),
   modalities: into('modalities', readModalities),
+  models: readFallbacks,
+  route: checkRoute,
 })
 const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map(([name]) => name)])
 
@@ -84,7 +87,7 @@ const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map((
 export function parseChatRequest(body: unknown): ChatRequest {
   if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
   const draft: Draft = {
-    model: readModel(body['model']),
+    model: readModel(isAbsent(body['model']) ? (firstOf(body['models']) ?? body['model']) : body['model']),
     messages: readMessages(body['messages']),
     stream: false,
     includeUsage: false,
@@ -126,6 +129,11 @@ function readExtra(body: Json): Readonly<Record<string, unknown>> {
     extra[name] = body[name]
   }
   return extra ?? NO_EXTRA
+}
+
+function readFallbacks(value: unknown, name: string, draft: Draft): void {
+  const routing = withModels(draft.routing, readModels(value, name))
+  if (routing !== undefined) draft.routing = routing
 }
 
 /** An empty list means none. */

@@ -16,6 +16,7 @@ import {
   stringAt,
 } from '../../openai-chat/client/checks.ts'
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
+import { ROUTING_FIELDS, routingFields } from '../../routing-fields.ts'
 import { echoOf } from './echo.ts'
 import { readConversation } from './items.ts'
 import { type ListedTool, readChoice, readTools, type ToolForm } from './tools.ts'
@@ -64,6 +65,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'user',
   'background',
   'client_metadata',
+  ...ROUTING_FIELDS,
 ])
 /** Fields without which the answer would mean something else. */
 const REFUSED: ReadonlySet<string> = new Set(['conversation', 'prompt'])
@@ -107,6 +109,7 @@ export function parseResponsesRequest(value: unknown): ResponsesRequest {
     user: body['user'],
     service_tier: body['service_tier'],
     ...passedOn(body),
+    ...routingFields(body),
   })
   const { unheeded: unheededOptions = [] } = request
   const unheeded = [...unheededOptions, ...unknownFields(body), ...included.unknown, ...ignored]

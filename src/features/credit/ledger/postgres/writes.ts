@@ -59,13 +59,16 @@ const ESTIMATE_COLUMNS: readonly Column<RunningEstimate>[] = [
   whole('prompt_tokens', ({ promptTokens }) => promptTokens),
   whole('completion_tokens', ({ completionTokens }) => completionTokens),
   whole('estimate_nano_usd', ({ costNanoUsd }) => costNanoUsd),
+  text('model', ({ fallback }) => fallback?.model),
+  text('price_version', ({ fallback }) => fallback?.priceVersion),
 ]
 
 /** Accounts are not locked for estimates: whose hold another process is just taking needs none, and nobody waits. */
 const SET_ESTIMATES: RowsStatement<RunningEstimate> = {
   columns: ESTIMATE_COLUMNS,
   sql: `update hold set provider = noted.provider, prompt_tokens = noted.prompt_tokens,
-  completion_tokens = noted.completion_tokens, estimate_nano_usd = noted.estimate_nano_usd
+  completion_tokens = noted.completion_tokens, estimate_nano_usd = noted.estimate_nano_usd,
+  model = coalesce(noted.model, hold.model), price_version = coalesce(noted.price_version, hold.price_version)
 from (select noted.* from ${rowsOf(ESTIMATE_COLUMNS, 'noted')}
   join hold on hold.account_id = noted.account_id and hold.id = noted.id for update of hold skip locked) as noted
 where hold.account_id = noted.account_id and hold.id = noted.id`,

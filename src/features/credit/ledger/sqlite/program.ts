@@ -249,12 +249,16 @@ function holdOf(connection: ProgramConnection, sql: string, { accountId, id }: H
 
 const RAISE_HOLD = 'update hold set amount_nano_usd = ? where account_id = ? and id = ?'
 
-const SET_ESTIMATE = `update hold set provider = ?, prompt_tokens = ?, completion_tokens = ?, estimate_nano_usd = ?
+const SET_ESTIMATE = `update hold set provider = ?, prompt_tokens = ?, completion_tokens = ?, estimate_nano_usd = ?,
+  model = coalesce(?, model), price_version = coalesce(?, price_version)
 where account_id = ? and id = ?`
 
 function setEstimate(connection: ProgramConnection, estimate: RunningEstimate): void {
-  const { provider, promptTokens, completionTokens, costNanoUsd, accountId, id } = estimate
-  connection.prepare(SET_ESTIMATE).run(provider, promptTokens, completionTokens, costNanoUsd, accountId, id)
+  const { provider, promptTokens, completionTokens, costNanoUsd, fallback, accountId, id } = estimate
+  const { model = null, priceVersion = null } = fallback ?? {}
+  connection
+    .prepare(SET_ESTIMATE)
+    .run(provider, promptTokens, completionTokens, costNanoUsd, model, priceVersion, accountId, id)
 }
 
 /** Entries are looked for from the newest on: an estimate is seldom corrected long after it was charged. */

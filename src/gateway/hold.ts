@@ -1,0 +1,254 @@
+/**
+ * Holds the credit of an admitted request: the most that it can cost at the only model that may answer it, or at the dearest
+ * of several. Then each of them has its own limits within that hold.
+ */
+import { type Hold, type HoldRequest, MIN_FLEXIBLE_TOKENS } from '../domain/credit.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { generatesText } from '../domain/task.ts'
+import { reach } from '../lib/crash-point.ts'
+import { isCancelled } from './cancellation.ts'
+import type { Completion, Reservation, RoutedModel } from './completion.ts'
+import type { GatewayPorts } from './ports.ts'
+import { requireKey } from './resumable/idempotency.ts'
+import { withMember } from './routing/candidates.ts'
+import { skippedModel } from './routing/requested-models.ts'
+import { isCountable, recount, seemsTooLong, type WorstCase, type WorstCaseInput } from './worst-case.ts'
+
+/**
+ * Resolves when the most that the request can cost is held. Affordable credit may lower its output. A prompt whose upper
+ * bound exceeds the window or the credit is counted exactly, once.
+ */
+export async function holdCredit(completion: Completion, ports: GatewayPorts): Promise<void> {
+  const { admitted, cancellation, idempotent } = completion
+  if (isCancelled(cancellation)) throw new Error('The request was cancelled before credit was held for it.')
+  const hold = await (admitted.fallbacks.length === 0 ? holdOnly(completion, ports) : holdDearest(completion, ports))
+  reach('after_hold')
+  if (idempotent !== undefined) requireKey(idempotent.run, hold)
+}
+
+async function holdOnly(completion: Completion, ports: GatewayPorts): Promise<Hold> {
+  const isTooLong = seemsTooLong(completion.admitted.worst, completion.admitted)
+  if (isTooLong) await countPrompt(completion, ports)
+  const hold = await holdWorst(completion, ports, isTooLong)
+  const { worst, promptTokens, outputTokens, lowered } = completion.reservation
+  const isLowered = hold.outputTokens < outputTokens
+  completion.reservation = {
+    hold,
+    worst,
+    promptTokens,
+    outputTokens: isLowered ? hold.outputTokens : outputTokens,
+    lowered: lowered || isLowered,
+  }
+  return hold
+}
+
+async function holdWorst(completion: Completion, ports: GatewayPorts, isCounted: boolean): Promise<Hold> {
+  const mayCount = !isCounted && isCountable(completion.reservation.worst, completion.admitted)
+  try {
+    return await ports.credit.hold(holdRequest(completion, mayCount))
+  } catch (error) {
+    if (!mayCount || !(error instanceof GatewayError) || error.status !== 402) throw error
+  }
+  await countPrompt(completion, ports)
+  return await ports.credit.hold(holdRequest(completion, false))
+}
+
+async function countPrompt(completion: Completion, { countWhole }: GatewayPorts): Promise<void> {
+  const { admitted } = completion
+  const counted = await recount(admitted.worst, weighedOf(admitted, admitted.createdAt), countWhole)
+  const { likelyTokens: promptTokens, outputTokens } = counted
+  completion.reservation = { ...completion.reservation, worst: counted, promptTokens, outputTokens }
+}
+
+function weighedOf({ request, model, price, candidates }: RoutedModel, now: number): WorstCaseInput {
+  return { request, model: { ...model, price }, candidates, now }
+}
+
+/** @param mayCount A refusal is not final. */
+function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): HoldRequest {
+  const { request, model, route } = admitted
+  const { worst, promptTokens, outputTokens } = reservation
+  return {
+    id: admitted.id,
+    caller: admitted.caller,
+    model: model.aliasOf ?? model.id,
+    provider: route.candidates[0]?.upstream.name ?? '',
+    rates: worst.rates,
+    priceVersion: admitted.priceVersion,
+    stream: request.stream,
+    promptTokens,
+    outputTokens,
+    choices: request.n,
+    flexible: request.maxTokens === undefined && generatesText(request.task),
+    tentative: mayCount || worst.bound.isOpen,
+    createdAt: admitted.createdAt,
+    clientRequestId: admitted.clientRequestId,
+  }
+}
+
+/*
+ * Several models: the hold covers the dearest of them.
+ */
+
+interface Plan {
+  readonly routed: RoutedModel
+  readonly worst: WorstCase
+}
+
+async function holdDearest(completion: Completion, ports: GatewayPorts): Promise<Hold> {
+  const { admitted } = completion
+  const all = [admitted, ...admitted.fallbacks].map((routed) => ({ routed, worst: routed.worst }))
+  const fitting = await fittingPlans(completion, ports, all)
+  const { hold, plans } = await holdPlans(completion, ports, fitting)
+  const reservations = reservationsOf(plans, hold, dearestOf(plans))
+  for (const { routed } of all) {
+    if (!reservations.has(routed.model)) leaveOut(completion, routed, fitting)
+  }
+  completion.reservations = reservations
+  const first = plans.find(({ routed }) => reservations.has(routed.model))
+  const reservation = first && reservations.get(first.routed.model)
+  if (first === undefined || reservation === undefined) throw new Error('A hold covers none of its models.')
+  completion.current = first.routed
+  completion.reservation = reservation
+  return hold
+}
+
+/** Counts the prompt for models that it seems too long for. @throws GatewayError where it fits none of them. */
+async function fittingPlans(
+  { admitted }: Completion,
+  { countWhole }: GatewayPorts,
+  all: readonly Plan[],
+): Promise<readonly Plan[]> {
+  const plans: Plan[] = []
+  let failure: unknown
+  for (const plan of all) {
+    const { routed, worst } = plan
+    try {
+      const isTooLong = seemsTooLong(worst, routed)
+      plans.push(isTooLong ? { routed, worst: await counted(plan, admitted.createdAt, countWhole) } : plan)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      failure ??= error
+    }
+  }
+  if (plans.length === 0) throw failure
+  return plans
+}
+
+function counted({ routed }: Plan, now: number, countWhole: GatewayPorts['countWhole']): Promise<WorstCase> {
+  return recount(routed.worst, weighedOf(routed, now), countWhole)
+}
+
+interface Held {
+  readonly hold: Hold
+  /** That it covers. */
+  readonly plans: readonly Plan[]
+}
+
+/** What is not affordable is tried again with counted prompts, and then without the models that are dearer than the first. */
+async function holdPlans(completion: Completion, ports: GatewayPorts, plans: readonly Plan[]): Promise<Held> {
+  const { admitted } = completion
+  const tries: (() => Promise<readonly Plan[]> | readonly Plan[])[] = [() => plans]
+  if (plans.some(({ routed, worst }) => isCountable(worst, routed)))
+    tries.push(() => countedPlans(completion, ports, plans))
+  if (dearestOf(plans) !== plans[0]) tries.push(async () => notDearer(await countedPlans(completion, ports, plans)))
+  for (const [at, attempt] of tries.entries()) {
+    const tried = await attempt()
+    const isLast = at === tries.length - 1
+    try {
+      return { hold: await ports.credit.hold(dearestRequest(completion, tried, !isLast)), plans: tried }
+    } catch (error) {
+      if (isLast || !(error instanceof GatewayError) || error.status !== 402) throw error
+    }
+  }
+  throw new Error(`No hold was tried for ${admitted.id}.`)
+}
+
+async function countedPlans(
+  { admitted }: Completion,
+  { countWhole }: GatewayPorts,
+  plans: readonly Plan[],
+): Promise<readonly Plan[]> {
+  const all: Plan[] = []
+  for (const plan of plans) {
+    const { routed, worst } = plan
+    if (isCountable(worst, routed)) all.push({ routed, worst: await counted(plan, admitted.createdAt, countWhole) })
+    else all.push(plan)
+  }
+  return all
+}
+
+function notDearer(plans: readonly Plan[]): readonly Plan[] {
+  const [first] = plans
+  return first === undefined ? plans : plans.filter((plan) => picoUsdOf(plan) <= picoUsdOf(first))
+}
+
+/** Pico-dollars before the first token of output. */
+function startPicoUsd({ worst: { rates, likelyTokens } }: Plan): number {
+  return likelyTokens * rates.inputMicroUsd + rates.fixedNanoUsd * 1000
+}
+
+function picoUsdOf(plan: Plan): number {
+  const { worst, routed } = plan
+  return startPicoUsd(plan) + worst.outputTokens * routed.request.n * worst.rates.outputMicroUsd
+}
+
+function dearestOf(plans: readonly Plan[]): Plan | undefined {
+  let dearest: Plan | undefined
+  for (const plan of plans) if (dearest === undefined || picoUsdOf(plan) > picoUsdOf(dearest)) dearest = plan
+  return dearest
+}
+
+/** Names the first model, at whose price the prompt is charged should this process die before it reports another one. */
+function dearestRequest(completion: Completion, plans: readonly Plan[], mayFail: boolean): HoldRequest {
+  const [first] = plans
+  const dearest = dearestOf(plans)
+  if (first === undefined || dearest === undefined) throw new Error('There is nothing to hold for.')
+  const { routed, worst } = first
+  const { outputMicroUsd } = dearest.worst.rates
+  const { inputMicroUsd } = worst.rates
+  const extra = startPicoUsd(dearest) - worst.likelyTokens * inputMicroUsd
+  return {
+    ...holdRequest(completion, mayFail),
+    model: routed.model.aliasOf ?? routed.model.id,
+    provider: routed.candidates[0]?.upstream.name ?? '',
+    rates: { inputMicroUsd, outputMicroUsd, fixedNanoUsd: Math.max(0, Math.ceil(extra / 1000)) },
+    priceVersion: routed.priceVersion,
+    promptTokens: worst.likelyTokens,
+    outputTokens: dearest.worst.outputTokens,
+    tentative: mayFail || plans.some((plan) => plan.worst.bound.isOpen),
+  }
+}
+
+/** The limits of each model within a hold; models that it leaves too little output are not among them. */
+function reservationsOf(plans: readonly Plan[], hold: Hold, dearest: Plan | undefined): Map<unknown, Reservation> {
+  const reservations = new Map<unknown, Reservation>()
+  for (const plan of plans) {
+    const { routed, worst } = plan
+    const { likelyTokens: promptTokens, outputTokens: most } = worst
+    const outputTokens = Math.min(most, plan === dearest ? hold.outputTokens : affordableTokens(plan, hold))
+    if (outputTokens < Math.min(most, MIN_FLEXIBLE_TOKENS)) continue
+    const lowered = worst.lowered || outputTokens < most
+    reservations.set(routed.model, { hold, worst, promptTokens, outputTokens, lowered })
+  }
+  return reservations
+}
+
+function affordableTokens(plan: Plan, { amountNanoUsd }: Hold): number {
+  const { outputMicroUsd } = plan.worst.rates
+  if (outputMicroUsd === 0) return Number.POSITIVE_INFINITY
+  const left = Number(amountNanoUsd) * 1000 - startPicoUsd(plan)
+  return Math.floor(left / (outputMicroUsd * plan.routed.request.n))
+}
+
+/** A model whose window or cost the request exceeds: `x-turnpike-route` says so. */
+function leaveOut(completion: Completion, { model }: RoutedModel, plans: readonly Plan[]): void {
+  const route = completion.route
+  const isTooLong = !plans.some(({ routed }) => routed.model === model)
+  const reason = isTooLong ? 'context_length_exceeded' : 'insufficient_credit'
+  completion.route = {
+    ...route,
+    candidates: route.candidates.filter((candidate) => candidate.of !== model),
+    skipped: withMember(route.skipped, skippedModel(model, reason)),
+  }
+}
