@@ -135,9 +135,10 @@ function cast(draft: Draft, run: number, now: number): Unit {
       return { kind: 'extend', accountId, id, terms, keyBudgetNanoUsd: draft.keyBudget, nanoUsd: draft.amount }
     case 'estimates': {
       const costNanoUsd = draft.amount
+      const fallback = costNanoUsd % 2n === 0n ? { model: 'm2', priceVersion: 'v2' } : undefined
       return {
         kind: 'estimates',
-        estimates: [{ accountId, id, provider: 'other', promptTokens: 1, completionTokens: 2, costNanoUsd }],
+        estimates: [{ accountId, id, provider: 'other', promptTokens: 1, completionTokens: 2, costNanoUsd, fallback }],
       }
     }
     case 'entry': {

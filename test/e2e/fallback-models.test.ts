@@ -1,0 +1,86 @@
+/** Fallback models from the client to the ledger: who is charged for what, and what is left after a crash. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { CHAT, eventually, open, send } from '../support/client.ts'
+import { openLocation } from '../support/database.ts'
+import { model, startGateway } from '../support/gateway.ts'
+import { everyRow, reconcile } from '../support/ledger/money.ts'
+import { answerJson, completion, ordinary, slowStream } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+
+const good = answerJson(completion({ content: 'Hi' }))
+const [one, two] = await Promise.all([startFakeProvider(good), startFakeProvider(good)])
+const provider = (url: string): object => ({ protocol: 'openai', base_url: `${url}/v1`, api_key: 'sk-1' })
+const config = {
+  providers: { one: provider(one.url), two: provider(two.url) },
+  models: [
+    { ...model('cheap', 'one', 'cheap-m'), fallbacks: ['dear'] },
+    { ...model('dear', 'two', 'dear-m'), pricing: { input_per_million: 10, output_per_million: 20 } },
+  ],
+}
+const gateway = await startGateway({ config })
+after(async () => {
+  await gateway.stop()
+  await Promise.all([one.close(), two.close()])
+})
+
+const BODIES: Readonly<Record<string, object>> = {
+  [CHAT]: { model: 'cheap', messages: [{ role: 'user', content: 'hi' }] },
+  '/v1/messages': { model: 'cheap', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] },
+  '/v1/responses': { model: 'cheap', input: 'hi' },
+}
+
+const FAULTS: Readonly<Record<string, Parameters<typeof one.answer>[0]>> = {
+  'an error': answerJson({ error: { message: 'down' } }, 500),
+  overload: answerJson({ error: { message: 'busy' } }, 503),
+  'a connection that is cut': (_, reply) => reply.reset(),
+}
+
+interface Row {
+  readonly model: string
+  readonly provider: string
+  readonly status: string
+}
+
+test('on each API, streamed and not, the fallback answers, and alone is charged: rows and ledger agree', async () => {
+  const key = await gateway.keyOfNewAccount()
+  let sent = 0
+  for (const fault of Object.values(FAULTS)) {
+    for (const [path, body] of Object.entries(BODIES)) {
+      for (const stream of [false, true]) {
+        one.answer(fault)
+        two.answer(ordinary)
+        const answer = await send(gateway, path, { key, body: { ...body, stream } })
+        assert.equal(answer.status, 200, answer.text)
+        assert.match(answer.text, /"model":\s*"dear"/)
+        assert.match(answer.headers['x-turnpike-route'] ?? '', /why=fallback;outcome=answered$/)
+        sent += 1
+      }
+    }
+  }
+  const rows = await eventually(
+    () => everyRow<Row>(gateway, key, '/v1/usage/completions'),
+    (found) => found.length === sent,
+  )
+  assert.equal(rows.length, sent)
+  for (const row of rows) assert.deepEqual([row.model, row.provider, row.status], ['dear', 'two', 'completed'])
+  const total = await reconcile(gateway, key)
+  assert.equal(total.ok, true)
+})
+
+test('a running fallback is noted with its model and price, for the case that this process dies', async (t) => {
+  const key = await gateway.keyOfNewAccount()
+  one.answer(FAULTS['an error'] ?? assert.fail())
+  two.answer(slowStream(100_000, 20))
+  const { body } = await open(gateway, CHAT, { key, body: { ...BODIES[CHAT], stream: true }, fresh: true })
+  body.on('error', () => {})
+  t.after(() => body.destroy())
+  await new Promise((resolve) => body.once('data', resolve))
+  const database = await openLocation(gateway.database)
+  t.after(() => database.close())
+  const held = () => database.db.selectFrom('hold').select(['model', 'provider', 'price_version']).executeTakeFirst()
+  const hold = await eventually(held, (row) => row?.model === 'dear')
+  assert.equal(hold?.provider, 'two')
+  const versions = await database.db.selectFrom('price_version').select('id').where('model', '=', 'dear').execute()
+  assert.ok(versions.some(({ id }) => id === hold?.price_version))
+})
