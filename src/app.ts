@@ -38,7 +38,7 @@ import { createGateway, type Gateway } from './gateway/pipeline.ts'
 import { probeProvider } from './gateway/upstream/probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/usage/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
-import { chatRoute } from './http/chat-route.ts'
+import { type ApiRouteInput, chatRoute } from './http/chat-route.ts'
 import { completionsRoute } from './http/completions-route.ts'
 import { embeddingsRoute } from './http/embeddings-route.ts'
 import { createEventStreams, type EventStreams } from './http/event-stream.ts'
@@ -52,6 +52,7 @@ import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
 import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
+import type { ClientApi } from './protocols/client-api.ts'
 import { chatCompletionsApi } from './protocols/openai-chat/client/index.ts'
 import { completionsApi } from './protocols/openai-completions/client.ts'
 import { embeddingsApi } from './protocols/openai-embeddings/client.ts'
@@ -275,44 +276,20 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   const { runtime, identity, gateway, limits } = parts
   requireCaller(app, identity.authentication.authenticate, limits.gate)
   const { body_limit_bytes: bodyLimitBytes } = config.server
-  const { clock } = runtime
-  chatRoute(app, {
+  const answeredBy = (api: ClientApi): ApiRouteInput => ({
+    api,
     bodyLimitBytes,
-    clock,
-    complete: (incoming, client) => gateway.complete({ ...incoming, api: chatCompletionsApi }, client),
+    clock: runtime.clock,
+    complete: (incoming, client) => gateway.complete({ ...incoming, api }, client),
+    countTokens: (caller, body, findings) => gateway.countTokens({ api, caller, body, findings }),
   })
-  messagesRoute(app, {
-    bodyLimitBytes,
-    clock,
-    complete: (incoming, client) => gateway.complete({ ...incoming, api: messagesApi }, client),
-    api: messagesApi,
-    countTokens: (caller, body, findings) => gateway.countTokens({ api: messagesApi, caller, body, findings }),
-  })
-  completionsRoute(app, {
-    bodyLimitBytes,
-    clock,
-    complete: (incoming, client) => gateway.complete({ ...incoming, api: completionsApi }, client),
-    api: completionsApi,
-  })
-  embeddingsRoute(app, {
-    bodyLimitBytes,
-    clock,
-    complete: (incoming, client) => gateway.complete({ ...incoming, api: embeddingsApi }, client),
-    api: embeddingsApi,
-  })
-  rerankRoute(app, {
-    bodyLimitBytes,
-    clock,
-    complete: (incoming, client) => gateway.complete({ ...incoming, api: rerankApi }, client),
-    api: rerankApi,
-  })
-  responsesRoute(app, {
-    bodyLimitBytes,
-    clock,
-    complete: (incoming, client) => gateway.complete({ ...incoming, api: responsesApi }, client),
-    api: responsesApi,
-    countTokens: (caller, body, findings) => gateway.countTokens({ api: responsesApi, caller, body, findings }),
-  })
+  const { api: _, ...chat } = answeredBy(chatCompletionsApi) // the default of all routes
+  chatRoute(app, chat)
+  messagesRoute(app, answeredBy(messagesApi))
+  completionsRoute(app, answeredBy(completionsApi))
+  embeddingsRoute(app, answeredBy(embeddingsApi))
+  rerankRoute(app, answeredBy(rerankApi))
+  responsesRoute(app, answeredBy(responsesApi))
   await app.register(
     modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),
   )

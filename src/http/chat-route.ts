@@ -1,11 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+/** Routes whose answers are completions, and the first of them: `POST /chat/completions`. */
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import { type TSchema, Type } from 'typebox'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
-import { callerOf } from './caller.ts'
+import { callerOf, type RouteApi } from './caller.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
 import { parseIdempotencyKey, parseLastEventId } from './request-headers.ts'
+import { CHUNK, cost, FORWARDED_FIELDS, optional } from './wire-fields.ts'
 
 export interface ChatRouteInput {
   readonly bodyLimitBytes: number
@@ -35,44 +37,83 @@ interface ChatIncoming {
   readonly receivedAt: number
 }
 
-const ChunkView = Type.Object(
-  { data: Type.String({ description: 'A chunk as JSON.' }) },
-  { description: 'Chunks, then `data: [DONE]`.' },
-)
+/** Of another API than chat completions. */
+export interface ApiRouteInput extends ChatRouteInput {
+  readonly api: RouteApi
+  /** The tokens of a prompt. */
+  readonly countTokens: (caller: Caller, body: unknown, findings: BodyFindings | undefined) => Promise<number>
+}
 
-/** `POST /chat/completions`. The gateway validates the body: it reports paths and codes better than a schema. */
-export function chatRoute(app: FastifyInstance, { bodyLimitBytes, clock, complete }: ChatRouteInput): void {
-  app.post(
-    '/chat/completions',
-    {
-      config: { scope: 'chat', bodyLimitBytes, isChat: true },
-      validatorCompiler: () => () => true,
-      schema: {
-        summary: 'Create a chat completion',
-        description:
-          'Routes the request to a provider by its model ID. With `stream: true` the response is an event stream of ' +
-          'chunks that ends with `data: [DONE]`; a failure after its start is an event with `error`, then `[DONE]`. With an ' +
-          '`Idempotency-Key` a repeat gets the answer of the first request, free of charge. Events of such a stream have ' +
-          'an `id`; a repeat with `Last-Event-ID` gets the events after it, even while the first request still runs.',
-        tags: ['Chat'],
-        body: ChatCompletionRequest,
-        response: {
-          200: {
-            description: 'The completion; with `stream: true` an event stream.',
-            content: {
-              'application/json': { schema: Type.Ref('ChatCompletion') },
-              'text/event-stream': { schema: ChunkView },
-            },
-          },
-        },
-      },
-    },
-    (request, reply) => answerCompletion(request, reply, { clock, complete }),
+export function chatRoute(app: FastifyInstance, input: ChatRouteInput): void {
+  completionRoute(app, '/chat/completions', input, {
+    summary: 'Create a chat completion',
+    description:
+      'Routes the request to a provider by its model ID. With `stream: true` the response is an event stream of ' +
+      'chunks that ends with `data: [DONE]`; a failure after its start is an event with `error`, then `[DONE]`. With an ' +
+      '`Idempotency-Key` a repeat gets the answer of the first request, free of charge. Events of such a stream have ' +
+      'an `id`; a repeat with `Last-Event-ID` gets the events after it, even while the first request still runs.',
+    tags: ['Chat'],
+    body: ChatCompletionRequest,
+    response: { 200: wholeOrStream('The completion', 'ChatCompletion', CHUNK) },
+  })
+}
+
+/** Adds a route whose answers are completions. */
+export function completionRoute(
+  app: FastifyInstance,
+  path: string,
+  input: ChatRouteInput & Partial<ApiRouteInput>,
+  schema: FastifySchema,
+): void {
+  const { clock, complete } = input
+  app.post(path, { ...optionsOf(input), schema }, (request, reply) =>
+    answerCompletion(request, reply, { clock, complete }),
   )
 }
 
-/** Answers a request of any API whose answers are completions. */
-export async function answerCompletion(
+interface TokenCountRoute {
+  readonly schema: FastifySchema
+  /** Completes the body to one that the API accepts. */
+  readonly complete?: (body: unknown) => unknown
+  readonly render: (tokens: number) => object
+}
+
+/** Adds a route that counts the tokens of a prompt. */
+export function tokenCountRoute(
+  app: FastifyInstance,
+  path: string,
+  { countTokens, ...input }: ApiRouteInput,
+  { schema, complete = (body) => body, render }: TokenCountRoute,
+): void {
+  const description =
+    'Counts a prompt here, as its provider is expected to count it. Nothing is sent, and nothing charged.'
+  app.post(path, { ...optionsOf(input), schema: { description, ...schema } }, async (request) => {
+    try {
+      return render(await countTokens(callerOf(request), complete(request.body), request.findings))
+    } finally {
+      request.bodyReservation?.release()
+    }
+  })
+}
+
+/** The gateway validates bodies: it reports paths and codes better than a schema. */
+function optionsOf(input: ChatRouteInput & Partial<ApiRouteInput>) {
+  const { bodyLimitBytes, api } = input
+  return {
+    config: { scope: 'chat', bodyLimitBytes, isChat: true, ...(api && { api }) } as const,
+    validatorCompiler: () => () => true,
+  }
+}
+
+/** The response of a route, in its schema. @param id Of the schema of whole answers. @param event Of streams. */
+export function wholeOrStream(answer: string, id: string, event: TSchema) {
+  return {
+    description: `${answer}; with \`stream: true\` an event stream.`,
+    content: { 'application/json': { schema: Type.Ref(id) }, 'text/event-stream': { schema: event } },
+  }
+}
+
+async function answerCompletion(
   request: FastifyRequest,
   reply: FastifyReply,
   { clock, complete }: Pick<ChatRouteInput, 'clock' | 'complete'>,
@@ -152,8 +193,8 @@ const Message = Type.Object(
     tool_call_id: Type.Optional(
       Type.String({ description: 'For a tool message: the ID of the tool call that it answers.' }),
     ),
-    refusal: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    reasoning_content: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    refusal: optional(Type.String()),
+    reasoning_content: optional(Type.String()),
   },
   { additionalProperties: true },
 )
@@ -206,7 +247,7 @@ export const ChatCompletionRequest = Type.Object(
     $id: 'ChatCompletionRequest',
     additionalProperties: true,
     examples: [{ model: 'turnpike-simulator', messages: [{ role: 'user', content: 'Hello!' }] }],
-    description: 'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.',
+    description: FORWARDED_FIELDS,
   },
 )
 
@@ -221,7 +262,7 @@ const Usage = Type.Object({
     }),
   ),
   completion_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Type.Optional(Type.Integer()) })),
-  cost: Type.Number({ description: 'USD, at most 9 decimals.' }),
+  cost,
 })
 
 export const ChatCompletion = Type.Object(

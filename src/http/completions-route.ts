@@ -1,36 +1,28 @@
-/** `POST /completions`. The gateway validates the body: it reports paths and codes better than a schema. */
+/** `POST /completions`. */
 import type { FastifyInstance } from 'fastify'
-import { type TSchema, Type } from 'typebox'
-import type { RouteApi } from './caller.ts'
-import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
-
-export interface CompletionsRouteInput extends ChatRouteInput {
-  readonly api: RouteApi
-}
-
-const opt = Type.Optional
-/** Null means absent. */
-const orNull = <Schema extends TSchema>(schema: Schema) => opt(Type.Union([schema, Type.Null()]))
+import { Type } from 'typebox'
+import { type ApiRouteInput, completionRoute, wholeOrStream } from './chat-route.ts'
+import { CHUNK, cost, FORWARDED_FIELDS, optional } from './wire-fields.ts'
 
 export const CompletionsRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, description: 'ID of a chat model; GET /v1/models lists them.' }),
     prompt: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 1 })]),
-    suffix: orNull(Type.String({ description: 'Text after the completion. 422 on providers that cannot fill in.' })),
-    max_tokens: orNull(Type.Integer({ minimum: 1, default: 16, description: 'Most tokens of the completion.' })),
-    temperature: orNull(Type.Number({ minimum: 0, maximum: 2 })),
-    top_p: orNull(Type.Number({ minimum: 0, maximum: 1 })),
-    n: orNull(Type.Integer({ minimum: 1, maximum: 16, default: 1 })),
-    stop: orNull(Type.Union([Type.String(), Type.Array(Type.String())])),
-    stream: orNull(Type.Boolean({ default: false })),
-    seed: orNull(Type.Integer()),
-    user: orNull(Type.String()),
+    suffix: optional(Type.String({ description: 'Text after the completion. 422 on providers that cannot fill in.' })),
+    max_tokens: optional(Type.Integer({ minimum: 1, default: 16, description: 'Most tokens of the completion.' })),
+    temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    n: optional(Type.Integer({ minimum: 1, maximum: 16, default: 1 })),
+    stop: optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+    stream: optional(Type.Boolean({ default: false })),
+    seed: optional(Type.Integer()),
+    user: optional(Type.String()),
   },
   {
     $id: 'CompletionsRequest',
     additionalProperties: true,
     examples: [{ model: 'turnpike-simulator', prompt: 'Hello!' }],
-    description: 'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.',
+    description: FORWARDED_FIELDS,
   },
 )
 
@@ -49,51 +41,22 @@ export const TextCompletion = Type.Object(
       }),
     ),
     usage: Type.Object(
-      {
-        prompt_tokens: Type.Integer(),
-        completion_tokens: Type.Integer(),
-        total_tokens: Type.Integer(),
-        cost: Type.Number({ description: 'USD, at most 9 decimals.' }),
-      },
+      { prompt_tokens: Type.Integer(), completion_tokens: Type.Integer(), total_tokens: Type.Integer(), cost },
       { additionalProperties: true },
     ),
   },
   { $id: 'TextCompletion' },
 )
 
-const ChunkView = Type.Object(
-  { data: Type.String({ description: 'A chunk as JSON.' }) },
-  { description: 'Chunks, then `data: [DONE]`.' },
-)
-
-export function completionsRoute(
-  app: FastifyInstance,
-  { bodyLimitBytes, api, ...answering }: CompletionsRouteInput,
-): void {
-  app.post(
-    '/completions',
-    {
-      config: { scope: 'chat', bodyLimitBytes, isChat: true, api },
-      validatorCompiler: () => () => true,
-      schema: {
-        summary: 'Create a legacy completion',
-        description:
-          'Continues a prompt, or fills in before `suffix`. Providers that have such an endpoint get it as it is; on others ' +
-          'the prompt becomes the message of a user. With `stream: true` the response is an event stream of chunks that ends ' +
-          'with `data: [DONE]`.',
-        tags: ['Completions'],
-        body: CompletionsRequest,
-        response: {
-          200: {
-            description: 'The completion; with `stream: true` an event stream.',
-            content: {
-              'application/json': { schema: Type.Ref('TextCompletion') },
-              'text/event-stream': { schema: ChunkView },
-            },
-          },
-        },
-      },
-    },
-    (request, reply) => answerCompletion(request, reply, answering),
-  )
+export function completionsRoute(app: FastifyInstance, input: ApiRouteInput): void {
+  completionRoute(app, '/completions', input, {
+    summary: 'Create a legacy completion',
+    description:
+      'Continues a prompt, or fills in before `suffix`. Providers that have such an endpoint get it as it is; on others ' +
+      'the prompt becomes the message of a user. With `stream: true` the response is an event stream of chunks that ends ' +
+      'with `data: [DONE]`.',
+    tags: ['Completions'],
+    body: CompletionsRequest,
+    response: { 200: wholeOrStream('The completion', 'TextCompletion', CHUNK) },
+  })
 }

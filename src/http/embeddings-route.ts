@@ -1,16 +1,9 @@
-/** `POST /embeddings`. The gateway validates the body: it reports paths and codes better than a schema. */
+/** `POST /embeddings`. */
 import type { FastifyInstance } from 'fastify'
-import { type TSchema, Type } from 'typebox'
-import type { RouteApi } from './caller.ts'
-import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
+import { Type } from 'typebox'
+import { type ApiRouteInput, completionRoute } from './chat-route.ts'
+import { FORWARDED_FIELDS, INPUT_USAGE, optional } from './wire-fields.ts'
 
-export interface EmbeddingsRouteInput extends ChatRouteInput {
-  readonly api: RouteApi
-}
-
-const opt = Type.Optional
-/** Null means absent. */
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 })
 
 export const EmbeddingsRequest = Type.Object(
@@ -23,23 +16,21 @@ export const EmbeddingsRequest = Type.Object(
       [Type.String(), Type.Array(Type.String(), { minItems: 1 }), tokenIds, Type.Array(tokenIds, { minItems: 1 })],
       { description: 'A text, several texts, or token IDs of one or several texts.' },
     ),
-    dimensions: opt(
-      orNull(Type.Integer({ minimum: 1, description: 'Length of the vectors, where the model can choose.' })),
+    dimensions: optional(
+      Type.Integer({ minimum: 1, description: 'Length of the vectors, where the model can choose.' }),
     ),
-    encoding_format: opt(
-      orNull(
-        Type.Union([Type.Literal('float'), Type.Literal('base64')], {
-          description: 'Numbers (default), or base64 of 32-bit floats, little-endian.',
-        }),
-      ),
+    encoding_format: optional(
+      Type.Union([Type.Literal('float'), Type.Literal('base64')], {
+        description: 'Numbers (default), or base64 of 32-bit floats, little-endian.',
+      }),
     ),
-    user: opt(orNull(Type.String())),
+    user: optional(Type.String()),
   },
   {
     $id: 'EmbeddingsRequest',
     additionalProperties: true,
     examples: [{ model: 'text-embedding-3-small', input: 'Hello!' }],
-    description: 'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.',
+    description: FORWARDED_FIELDS,
   },
 )
 
@@ -55,34 +46,19 @@ export const Embeddings = Type.Object(
         embedding: Type.Union([Type.Array(Type.Number()), Type.String()]),
       }),
     ),
-    usage: Type.Object({
-      prompt_tokens: Type.Integer(),
-      total_tokens: Type.Integer(),
-      cost: Type.Number({ description: 'USD, at most 9 decimals.' }),
-    }),
+    usage: INPUT_USAGE,
   },
   { $id: 'Embeddings' },
 )
 
-export function embeddingsRoute(
-  app: FastifyInstance,
-  { bodyLimitBytes, api, ...answering }: EmbeddingsRouteInput,
-): void {
-  app.post(
-    '/embeddings',
-    {
-      config: { scope: 'chat', bodyLimitBytes, isChat: true, api },
-      validatorCompiler: () => () => true,
-      schema: {
-        summary: 'Create embeddings',
-        description:
-          'Returns one vector for each input. Requests are limited, held, charged and logged like chat completions. With an ' +
-          '`Idempotency-Key` a repeat gets the answer of the first request, free of charge.',
-        tags: ['Embeddings'],
-        body: EmbeddingsRequest,
-        response: { 200: Type.Ref('Embeddings') },
-      },
-    },
-    (request, reply) => answerCompletion(request, reply, answering),
-  )
+export function embeddingsRoute(app: FastifyInstance, input: ApiRouteInput): void {
+  completionRoute(app, '/embeddings', input, {
+    summary: 'Create embeddings',
+    description:
+      'Returns one vector for each input. Requests are limited, held, charged and logged like chat completions. With an ' +
+      '`Idempotency-Key` a repeat gets the answer of the first request, free of charge.',
+    tags: ['Embeddings'],
+    body: EmbeddingsRequest,
+    response: { 200: Type.Ref('Embeddings') },
+  })
 }

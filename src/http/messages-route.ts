@@ -1,26 +1,13 @@
-/** `POST /messages`: Anthropic's Messages API. Its body is checked by the gateway, which names paths better than a schema. */
+/** `POST /messages`: Anthropic's Messages API, and its token counts. */
 import type { FastifyInstance } from 'fastify'
-import { type TSchema, Type } from 'typebox'
-import type { Caller } from '../domain/identity/caller.ts'
-import type { BodyFindings } from '../domain/json-body.ts'
+import { Type } from 'typebox'
 import { isRecord } from '../lib/json.ts'
-import { callerOf, type RouteApi } from './caller.ts'
-import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
+import { type ApiRouteInput, completionRoute, tokenCountRoute, wholeOrStream } from './chat-route.ts'
 import { StreamEventView } from './event-stream.ts'
-
-export interface MessagesRouteInput extends ChatRouteInput {
-  readonly api: RouteApi
-  /** The tokens of a prompt. */
-  readonly countTokens: (caller: Caller, body: unknown, findings: BodyFindings | undefined) => Promise<number>
-}
+import { cost, count, optional, optionalObject } from './wire-fields.ts'
 
 const block = Type.Object({ type: Type.String() }, { additionalProperties: true })
 const content = Type.Union([Type.String(), Type.Array(block)], { description: 'A text, or content blocks.' })
-const opt = Type.Optional
-/** Null means absent. */
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
-const fields = (description: string) =>
-  Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], { description })
 
 export const MessagesRequest = Type.Object(
   {
@@ -33,18 +20,18 @@ export const MessagesRequest = Type.Object(
       { minItems: 1 },
     ),
     max_tokens: Type.Integer({ minimum: 1, description: 'Most tokens in the answer.' }),
-    system: opt(orNull(content)),
-    stream: opt(orNull(Type.Boolean({ default: false }))),
-    temperature: opt(orNull(Type.Number({ minimum: 0, maximum: 1 }))),
-    top_p: opt(orNull(Type.Number({ minimum: 0, maximum: 1 }))),
-    top_k: opt(orNull(Type.Integer({ minimum: 0 }))),
-    stop_sequences: opt(orNull(Type.Array(Type.String()))),
-    tools: opt(orNull(Type.Array(Type.Unknown(), { maxItems: 128 }))),
-    tool_choice: opt(fields('`type` is auto, any, tool or none.')),
-    thinking: opt(fields('`type` is enabled (with `budget_tokens`), adaptive or disabled.')),
-    output_config: opt(fields('`effort`, and `format` of a structured answer.')),
-    metadata: opt(orNull(Type.Object({ user_id: opt(orNull(Type.String())) }, { additionalProperties: true }))),
-    service_tier: opt(orNull(Type.String())),
+    system: optional(content),
+    stream: optional(Type.Boolean({ default: false })),
+    temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_k: optional(Type.Integer({ minimum: 0 })),
+    stop_sequences: optional(Type.Array(Type.String())),
+    tools: optional(Type.Array(Type.Unknown(), { maxItems: 128 })),
+    tool_choice: optionalObject('`type` is auto, any, tool or none.'),
+    thinking: optionalObject('`type` is enabled (with `budget_tokens`), adaptive or disabled.'),
+    output_config: optionalObject('`effort`, and `format` of a structured answer.'),
+    metadata: optional(Type.Object({ user_id: optional(Type.String()) }, { additionalProperties: true })),
+    service_tier: optional(Type.String()),
   },
   {
     $id: 'MessagesRequest',
@@ -53,9 +40,6 @@ export const MessagesRequest = Type.Object(
     description: 'Other fields are named in `x-turnpike-warnings`.',
   },
 )
-
-const count = Type.Integer({ minimum: 0 })
-const TokenCount = Type.Object({ input_tokens: count })
 
 export const Message = Type.Object(
   {
@@ -72,7 +56,7 @@ export const Message = Type.Object(
         cache_creation_input_tokens: count,
         cache_read_input_tokens: count,
         output_tokens: count,
-        cost: Type.Number({ description: 'USD, at most 9 decimals.' }),
+        cost,
       },
       { additionalProperties: true },
     ),
@@ -96,59 +80,26 @@ export const MessagesError = Type.Object(
   { $id: 'MessagesError' },
 )
 
-export function messagesRoute(
-  app: FastifyInstance,
-  { bodyLimitBytes, api, countTokens, ...answering }: MessagesRouteInput,
-): void {
-  app.post(
-    '/messages',
-    {
-      config: { scope: 'chat', bodyLimitBytes, isChat: true, api },
-      validatorCompiler: () => () => true,
-      schema: {
-        summary: 'Create a message',
-        description:
-          "Anthropic's Messages API over the models of every provider. The key may be sent as `x-api-key`. With `stream: " +
-          'true` the answer is an event stream from `message_start` to `message_stop`; a failure after it began is an ' +
-          '`error` event, and no `message_stop` follows it. Errors have the shape of that API.',
-        tags: ['Messages'],
-        body: MessagesRequest,
-        response: {
-          200: {
-            description: 'The message; with `stream: true` an event stream.',
-            content: {
-              'application/json': { schema: Type.Ref('Message') },
-              'text/event-stream': { schema: StreamEventView },
-            },
-          },
-          '4xx': Type.Ref('MessagesError'),
-          '5xx': Type.Ref('MessagesError'),
-        },
-      },
+export function messagesRoute(app: FastifyInstance, input: ApiRouteInput): void {
+  const errors = { '4xx': Type.Ref('MessagesError'), '5xx': Type.Ref('MessagesError') }
+  completionRoute(app, '/messages', input, {
+    summary: 'Create a message',
+    description:
+      "Anthropic's Messages API over the models of every provider. The key may be sent as `x-api-key`. With `stream: " +
+      'true` the answer is an event stream from `message_start` to `message_stop`; a failure after it began is an ' +
+      '`error` event, and no `message_stop` follows it. Errors have the shape of that API.',
+    tags: ['Messages'],
+    body: MessagesRequest,
+    response: { 200: wholeOrStream('The message', 'Message', StreamEventView), ...errors },
+  })
+  tokenCountRoute(app, '/messages/count_tokens', input, {
+    schema: {
+      summary: 'Count the tokens of a message',
+      tags: ['Messages'],
+      body: Type.Omit(MessagesRequest, ['max_tokens'], { $id: 'CountTokensRequest' }),
+      response: { 200: Type.Object({ input_tokens: count }), ...errors },
     },
-    (request, reply) => answerCompletion(request, reply, answering),
-  )
-  app.post(
-    '/messages/count_tokens',
-    {
-      config: { scope: 'chat', bodyLimitBytes, isChat: true, api },
-      validatorCompiler: () => () => true,
-      schema: {
-        summary: 'Count the tokens of a message',
-        description:
-          'Counts a prompt here, as its provider is expected to count it. Nothing is sent, and nothing charged.',
-        tags: ['Messages'],
-        body: Type.Omit(MessagesRequest, ['max_tokens'], { $id: 'CountTokensRequest' }),
-        response: { 200: TokenCount, '4xx': Type.Ref('MessagesError'), '5xx': Type.Ref('MessagesError') },
-      },
-    },
-    async (request) => {
-      try {
-        const body = isRecord(request.body) ? { max_tokens: 1, ...request.body } : request.body
-        return { input_tokens: await countTokens(callerOf(request), body, request.findings) }
-      } finally {
-        request.bodyReservation?.release()
-      }
-    },
-  )
+    complete: (body) => (isRecord(body) ? { max_tokens: 1, ...body } : body),
+    render: (tokens) => ({ input_tokens: tokens }),
+  })
 }

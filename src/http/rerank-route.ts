@@ -1,16 +1,9 @@
-/** `POST /rerank`. The gateway validates the body: it reports paths and codes better than a schema. */
+/** `POST /rerank`. */
 import type { FastifyInstance } from 'fastify'
-import { type TSchema, Type } from 'typebox'
-import type { RouteApi } from './caller.ts'
-import { answerCompletion, type ChatRouteInput } from './chat-route.ts'
+import { Type } from 'typebox'
+import { type ApiRouteInput, completionRoute } from './chat-route.ts'
+import { count, FORWARDED_FIELDS, INPUT_USAGE, optional } from './wire-fields.ts'
 
-export interface RerankRouteInput extends ChatRouteInput {
-  readonly api: RouteApi
-}
-
-const opt = Type.Optional
-/** Null means absent. */
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const text = Type.Object({ text: Type.String() }, { additionalProperties: true })
 
 export const RerankRequest = Type.Object(
@@ -18,21 +11,19 @@ export const RerankRequest = Type.Object(
     model: Type.String({ minLength: 1, description: 'ID of a rerank model; GET /v1/models?kind=rerank lists them.' }),
     query: Type.String({ minLength: 1 }),
     documents: Type.Array(Type.Union([Type.String(), text]), { minItems: 1, description: 'Texts to rank.' }),
-    top_n: opt(orNull(Type.Integer({ minimum: 1, description: 'Results to return, the best ones. Default: all.' }))),
-    return_documents: opt(orNull(Type.Boolean({ description: 'Whether results have the text of their documents.' }))),
+    top_n: optional(Type.Integer({ minimum: 1, description: 'Results to return, the best ones. Default: all.' })),
+    return_documents: optional(Type.Boolean({ description: 'Whether results have the text of their documents.' })),
   },
   {
     $id: 'RerankRequest',
     additionalProperties: true,
     examples: [{ model: 'rerank-v3.5', query: 'What is a turnpike?', documents: ['A toll road.', 'A fish.'] }],
-    description: 'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.',
+    description: FORWARDED_FIELDS,
   },
 )
 
 /** The path of Cohere's newer client, whose base URL has no version. */
 const COHERE_V2 = '/v2/rerank'
-
-const optionalCount = opt(Type.Integer({ minimum: 0 }))
 
 export const Ranking = Type.Object(
   {
@@ -43,28 +34,22 @@ export const Ranking = Type.Object(
       Type.Object({
         index: Type.Integer({ description: 'Position in `documents`.' }),
         relevance_score: Type.Number(),
-        document: opt(Type.Object({ text: Type.String() })),
+        document: Type.Optional(Type.Object({ text: Type.String() })),
       }),
       { description: 'The most relevant first.' },
     ),
-    usage: Type.Object({
-      prompt_tokens: Type.Integer(),
-      total_tokens: Type.Integer(),
-      cost: Type.Number({ description: 'USD, at most 9 decimals.' }),
-    }),
+    usage: INPUT_USAGE,
     meta: Type.Object({
       api_version: Type.Object({ version: Type.String() }),
-      billed_units: Type.Object({ search_units: optionalCount, input_tokens: optionalCount }),
+      billed_units: Type.Object({ search_units: Type.Optional(count), input_tokens: Type.Optional(count) }),
     }),
   },
   { $id: 'Ranking' },
 )
 
-export function rerankRoute(app: FastifyInstance, { bodyLimitBytes, api, ...answering }: RerankRouteInput): void {
-  const options = {
-    config: { scope: 'chat', bodyLimitBytes, isChat: true, api },
-    validatorCompiler: () => () => true,
-    schema: {
+export function rerankRoute(app: FastifyInstance, input: ApiRouteInput): void {
+  for (const path of app.prefix === '' ? ['/rerank', COHERE_V2] : ['/rerank']) {
+    completionRoute(app, path, input, {
       summary: 'Rank documents',
       description:
         'Orders texts by their relevance to a query. Requests are limited, held, charged and logged like chat completions. ' +
@@ -72,8 +57,6 @@ export function rerankRoute(app: FastifyInstance, { bodyLimitBytes, api, ...answ
       tags: ['Rerank'],
       body: RerankRequest,
       response: { 200: Type.Ref('Ranking') },
-    },
-  } as const
-  const paths = app.prefix === '' ? ['/rerank', COHERE_V2] : ['/rerank']
-  for (const path of paths) app.post(path, options, (request, reply) => answerCompletion(request, reply, answering))
+    })
+  }
 }

@@ -1,5 +1,5 @@
 /** Fields that the schemas of several resources are made of, and how they render times. */
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 
 export const nullable = <Value>(type: 'string' | 'number' | 'integer' | 'boolean', description: string) =>
   Type.Unsafe<Value | null>({ type: [type, 'null'], description })
@@ -8,3 +8,21 @@ export const oneOf = <Value extends string>(values: readonly Value[], options: o
 export const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
 /** @param milliseconds Unix milliseconds. */
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+/* Of the APIs for models. */
+
+/** A field of a request that may be absent, or null, which means the same. */
+export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+export const optionalObject = (description: string) =>
+  Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], { description }))
+export const count = Type.Integer({ minimum: 0 })
+export const cost = Type.Number({ description: 'USD, at most 9 decimals.' })
+/** Of answers that are no generated text. */
+export const INPUT_USAGE = Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer(), cost })
+/** One event of a stream of chunks. */
+export const CHUNK = Type.Object(
+  { data: Type.String({ description: 'A chunk as JSON.' }) },
+  { description: 'Chunks, then `data: [DONE]`.' },
+)
+export const FORWARDED_FIELDS =
+  'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.'
