@@ -1,28 +1,13 @@
 /** The thread of `large-bodies.ts`: checks, parses and measures one body at a time. */
 import { parentPort } from 'node:worker_threads'
 import { type PromptContent, promptContent } from '../domain/bounds/reservation.ts'
-import type { ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { checkJsonBytes, fingerprintOf, parseJsonBody } from '../domain/json-body.ts'
 import { isRecord } from '../lib/json.ts'
 import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
-import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
-import { completionsApi } from '../protocols/openai-completions/client.ts'
-import { embeddingsApi } from '../protocols/openai-embeddings/client.ts'
-import { responsesApi } from '../protocols/openai-responses/client/index.ts'
-import { rerankApi } from '../protocols/rerank/client.ts'
+import { clientApiOf } from '../protocols/client-apis.ts'
 import { type Piece, splitBody } from './body-pieces.ts'
 import type { BodyPiece, BodyReply, BodyRequest } from './large-bodies.ts'
-
-/** By endpoint. A Messages request whose tokens are to be counted has no `max_tokens`, which is no part of its prompt. */
-const PARSERS: Readonly<Record<string, (body: unknown) => ChatRequest>> = {
-  [chatCompletionsApi.endpoint]: chatCompletionsApi.parse,
-  [completionsApi.endpoint]: completionsApi.parse,
-  [embeddingsApi.endpoint]: embeddingsApi.parse,
-  [rerankApi.endpoint]: rerankApi.parse,
-  [responsesApi.endpoint]: responsesApi.parse,
-  [messagesApi.endpoint]: (body) => messagesApi.parse(isRecord(body) ? { max_tokens: 1, ...body } : body),
-}
 
 /** Pieces of the body that was parsed last, after those that were sent. */
 let pieces: Iterator<Piece, void> = splitBody({})
@@ -54,9 +39,11 @@ function replyTo({ bytes, endpoint, isKeyed }: BodyRequest): BodyReply {
 
 /** Undefined for what is no valid request: the event loop finds out what is wrong with it. */
 function promptOf(endpoint: string, body: unknown): PromptContent | undefined {
-  const parse = PARSERS[endpoint]
+  const api = clientApiOf(endpoint)
+  // A Messages request whose tokens are to be counted has no `max_tokens`, which is no part of its prompt.
+  const whole = api === messagesApi && isRecord(body) ? { max_tokens: 1, ...body } : body
   try {
-    return parse === undefined ? undefined : promptContent(parse(body))
+    return api && promptContent(api.parse(whole))
   } catch (error) {
     if (error instanceof GatewayError) return undefined
     throw error

@@ -2,10 +2,29 @@
  * An API that clients call: how its requests become a `ChatRequest`, and how answers and errors are rendered. The pipeline
  * and the ledger do not know which one a client uses.
  */
-import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import type { GatewayError } from '../domain/errors.ts'
+import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
+import { type GatewayError, renderErrorBody } from '../domain/errors.ts'
+import { brokenEnd } from '../domain/kept-events.ts'
 import type { ModelKind } from '../domain/model.ts'
-import type { AnswerHead, Bill } from './openai-chat/client/answer.ts'
+
+/** Identifies an answer, in each of its chunks too. */
+export interface AnswerHead {
+  readonly id: string
+  /** Unix seconds. */
+  readonly created: number
+  /** The model ID that the client requested. */
+  readonly model: string
+}
+
+/** Known only at the end of a completion. */
+export interface Bill {
+  /** With both totals, from the provider or by the gateway's own count. */
+  readonly usage: Usage & Required<Pick<Usage, 'promptTokens' | 'completionTokens'>>
+  /** Undefined: `cost` is left out. */
+  readonly costUsd: number | undefined
+  /** When the answer was complete, in Unix seconds. */
+  readonly completedAt?: number | undefined
+}
 
 /** A whole answer in the making. Ignores usage events, since the caller has the bill. */
 export interface WholeAnswer {
@@ -61,3 +80,11 @@ export interface ClientApi {
   /** Fills silences of a stream: a whole event or comment. Absent: a comment. */
   readonly keepAlive?: string
 }
+
+/** What OpenAI's APIs have in common. */
+export const OPENAI_CONVENTIONS = {
+  requestIdHeader: 'x-request-id',
+  renderError: renderErrorBody,
+  statusOf: ({ status }) => status,
+  renderBroken: brokenEnd,
+} satisfies Partial<ClientApi>

@@ -5,24 +5,34 @@
  * Source: https://platform.openai.com/docs/api-reference/completions, and the types of the official SDK.
  */
 import type { ChatEvent, ChatRequest, FinishReason } from '../../domain/chat.ts'
-import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
-import { brokenEnd } from '../../domain/kept-events.ts'
 import type { CompletionTask } from '../../domain/task.ts'
-import { isRecord, type Json } from '../../lib/json.ts'
-import type { AnswerStream, ClientApi, StreamStart, WholeAnswer } from '../client-api.ts'
-import { type Bill, renderUsage } from '../openai-chat/client/answer.ts'
-import { booleanAt, integerIn, isAbsent, refuse, refuseType, stringAt } from '../openai-chat/client/checks.ts'
+import {
+  type AnswerStream,
+  type Bill,
+  type ClientApi,
+  OPENAI_CONVENTIONS,
+  type StreamStart,
+  type WholeAnswer,
+} from '../client-api.ts'
+import { renderUsage } from '../openai-chat/client/answer.ts'
+import {
+  bodyObject,
+  booleanAt,
+  integerIn,
+  isAbsent,
+  presentFields,
+  refuse,
+  refuseType,
+  stringAt,
+} from '../openai-chat/client/checks.ts'
 import { parseChatRequest } from '../openai-chat/client/request.ts'
 
 export const completionsApi: ClientApi = {
   endpoint: 'POST /v1/completions',
-  requestIdHeader: 'x-request-id',
+  ...OPENAI_CONVENTIONS,
   parse: parseCompletionRequest,
   createAnswer: createTextCompletion,
   createStream: createTextStream,
-  renderError: renderErrorBody,
-  statusOf: ({ status }) => status,
-  renderBroken: brokenEnd,
 }
 
 /** The API's own default, which is short. */
@@ -42,26 +52,21 @@ const CHAT_FIELDS: ReadonlySet<string> = new Set([
 
 /** @throws GatewayError for the first fault. */
 export function parseCompletionRequest(body: unknown): ChatRequest {
-  if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
-  const { prompt: given, suffix: end, logprobs, echo, ...others } = body
+  const { prompt: given, suffix: end, logprobs, echo, ...others } = bodyObject(body)
   const prompt = promptAt(given)
   const suffix = isAbsent(end) ? '' : stringAt(end, 'suffix')
   if (!isAbsent(logprobs) && integerIn(logprobs, 'logprobs', LOGPROBS) > 0) refuseField('logprobs')
   if (!isAbsent(echo) && booleanAt(echo, 'echo')) refuseField('echo')
-  const fields = Object.entries(others).filter(([name]) => !CHAT_FIELDS.has(name))
+  const fields = Object.fromEntries(Object.entries(others).filter(([name]) => !CHAT_FIELDS.has(name)))
   const request = parseChatRequest({
     max_tokens: DEFAULT_MAX_TOKENS,
-    ...withoutNulls(fields),
+    ...presentFields(fields),
     messages: [{ role: 'user', content: prompt }],
   })
   const task: CompletionTask = { type: 'completion', prompt, ...(suffix === '' ? {} : { suffix }) }
   const ignored = Object.keys(others).filter((name) => CHAT_FIELDS.has(name))
   const unheeded = [...(request.unheeded ?? []), ...ignored]
   return { ...request, task, ...(unheeded.length === 0 ? {} : { unheeded }) }
-}
-
-function withoutNulls(fields: readonly (readonly [string, unknown])[]): Json {
-  return Object.fromEntries(fields.filter(([, value]) => !isAbsent(value)))
 }
 
 /** One text, alone or in a list. */

@@ -4,12 +4,9 @@
  * Source: https://platform.openai.com/docs/api-reference/embeddings, and the types of the official SDK.
  */
 import type { ChatRequest } from '../../domain/chat.ts'
-import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
-import { brokenEnd } from '../../domain/kept-events.ts'
 import type { EmbeddingTask, Vector } from '../../domain/task.ts'
-import { isRecord } from '../../lib/json.ts'
-import type { AnswerStream, ClientApi, WholeAnswer } from '../client-api.ts'
-import { integerIn, isAbsent, oneOf, refuse, refuseType, stringAt } from '../openai-chat/client/checks.ts'
+import { type AnswerStream, type ClientApi, OPENAI_CONVENTIONS, type WholeAnswer } from '../client-api.ts'
+import { bodyObject, integerIn, isAbsent, oneOf, refuse, refuseType, stringAt } from '../openai-chat/client/checks.ts'
 import { brokenAnswer } from '../protocol.ts'
 import { vectorBase64, vectorJson, vectorsOf } from '../vectors.ts'
 import { taskOf } from '../whole-answers.ts'
@@ -17,13 +14,10 @@ import { taskOf } from '../whole-answers.ts'
 export const embeddingsApi: ClientApi = {
   kind: 'embedding',
   endpoint: 'POST /v1/embeddings',
-  requestIdHeader: 'x-request-id',
+  ...OPENAI_CONVENTIONS,
   parse: parseEmbeddingRequest,
   createAnswer: createEmbeddings,
   createStream: neverStreamed,
-  renderError: renderErrorBody,
-  statusOf: ({ status }) => status,
-  renderBroken: brokenEnd,
 }
 
 /** Requests of APIs without streams have `stream: false`. */
@@ -37,8 +31,8 @@ const TOKEN_ID = { min: 0, max: Number.MAX_SAFE_INTEGER } as const
 const KNOWN: ReadonlySet<string> = new Set(['model', 'input', 'dimensions', 'encoding_format', 'user'])
 
 /** @throws GatewayError for the first fault. */
-export function parseEmbeddingRequest(body: unknown): ChatRequest {
-  if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+export function parseEmbeddingRequest(value: unknown): ChatRequest {
+  const body = bodyObject(value)
   const { dimensions, encoding_format: format, user } = body
   const model = modelAt(body['model'])
   const inputs = readInputs(body['input'])

@@ -3,12 +3,19 @@
  * of them read.
  */
 import type { ChatRequest } from '../../domain/chat.ts'
-import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
-import { brokenEnd } from '../../domain/kept-events.ts'
 import type { RankedDocument, RerankTask } from '../../domain/task.ts'
 import { isRecord } from '../../lib/json.ts'
-import type { ClientApi, WholeAnswer } from '../client-api.ts'
-import { arrayAt, booleanAt, integerIn, isAbsent, refuse, refuseType, stringAt } from '../openai-chat/client/checks.ts'
+import { type ClientApi, OPENAI_CONVENTIONS, type WholeAnswer } from '../client-api.ts'
+import {
+  arrayAt,
+  bodyObject,
+  booleanAt,
+  integerIn,
+  isAbsent,
+  refuse,
+  refuseType,
+  stringAt,
+} from '../openai-chat/client/checks.ts'
 import { modelAt, neverStreamed } from '../openai-embeddings/client.ts'
 import { unsupportedContent } from '../parameters.ts'
 import { brokenAnswer } from '../protocol.ts'
@@ -18,21 +25,18 @@ import { rankingOf, SEARCH } from './index.ts'
 export const rerankApi: ClientApi = {
   kind: 'rerank',
   endpoint: 'POST /v1/rerank',
-  requestIdHeader: 'x-request-id',
+  ...OPENAI_CONVENTIONS,
   parse: parseRerankRequest,
   createAnswer: createRanking,
   createStream: neverStreamed,
-  renderError: renderErrorBody,
-  statusOf: ({ status }) => status,
-  renderBroken: brokenEnd,
 }
 
 const TOP = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
 const KNOWN: ReadonlySet<string> = new Set(['model', 'query', 'documents', 'top_n', 'return_documents'])
 
 /** @throws GatewayError for the first fault. */
-export function parseRerankRequest(body: unknown): ChatRequest {
-  if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+export function parseRerankRequest(value: unknown): ChatRequest {
+  const body = bodyObject(value)
   const { top_n: top, return_documents: returned } = body
   const model = modelAt(body['model'])
   const query = stringAt(body['query'], 'query')

@@ -1,8 +1,7 @@
 /** A whole message: the content blocks of an answer in the order of its events, and its usage. */
 import type { ChatEvent, ChatRequest, NativeEvent, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
-import type { WholeAnswer } from '../../client-api.ts'
-import type { Bill } from '../../openai-chat/client/answer.ts'
+import type { Bill, WholeAnswer } from '../../client-api.ts'
 import { createEnding } from './ending.ts'
 
 /** A content block that may still grow. */

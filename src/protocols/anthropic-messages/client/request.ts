@@ -3,16 +3,17 @@
  * named in `x-turnpike-warnings`. The chat completion's own checks follow, so limits are the same for both APIs.
  */
 import type { ChatRequest } from '../../../domain/chat.ts'
-import { GatewayError } from '../../../domain/errors.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
 import {
   arrayAt,
+  bodyObject,
   booleanAt,
   integerIn,
   isAbsent,
   numberIn,
   objectAt,
   oneOf,
+  presentFields,
   refuse,
   refuseType,
   stringAt,
@@ -57,8 +58,7 @@ const REFUSED: ReadonlySet<string> = new Set(['mcp_servers', 'container'])
  * @throws GatewayError for the first fault.
  */
 export function parseMessagesRequest(value: unknown, headers: Readonly<Record<string, string>> = {}): ChatRequest {
-  if (!isRecord(value)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
-  const body = presentFields(value)
+  const body = presentFields(bodyObject(value))
   const findings = newFindings()
   const request = parseChatRequest({
     model: body['model'],
@@ -83,11 +83,6 @@ export function parseMessagesRequest(value: unknown, headers: Readonly<Record<st
 
 function readUnit(value: unknown, name: string): number {
   return numberIn(value, name, UNIT)
-}
-
-/** Null means absent. */
-function presentFields(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => !isAbsent(value)))
 }
 
 function readOptional<Result>(

@@ -4,8 +4,7 @@
  */
 import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../../domain/chat.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { AnswerStream, StreamStart } from '../../client-api.ts'
-import type { Bill } from '../../openai-chat/client/answer.ts'
+import type { AnswerStream, Bill, StreamStart } from '../../client-api.ts'
 import { brokenAnswer } from '../../protocol.ts'
 import { messageId, otherUsage, renderUsage } from './answer.ts'
 import { createEnding, type Ending } from './ending.ts'

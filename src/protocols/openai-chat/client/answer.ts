@@ -2,25 +2,9 @@
  * A whole answer: gathers the events of all choices and renders the `chat.completion` object, with the rules and the
  * `usage` object that it shares with streams.
  */
-
-import type { ChatEvent, FinishReason, ToolCallEvent, Usage } from '../../../domain/chat.ts'
+import type { ChatEvent, ChatRequest, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
-
-/** Identifies an answer, in each of its chunks too. */
-export interface AnswerHead {
-  readonly id: string
-  /** Unix seconds. */
-  readonly created: number
-  /** The model ID that the client requested. */
-  readonly model: string
-}
-
-export interface Answer {
-  /** Ignores usage events, since the caller has the bill. */
-  push(event: ChatEvent): void
-  /** JSON text. An unfinished choice has `finish_reason: null`, as none is ever invented. */
-  render(head: AnswerHead & Bill): string
-}
+import type { Bill, WholeAnswer } from '../../client-api.ts'
 
 interface ToolCallState {
   id: string | undefined
@@ -43,12 +27,8 @@ interface ChoiceState {
   contentIsNull: boolean
 }
 
-export interface AnswerForm {
-  /** Renders a tool call as `function_call`, for clients that sent `functions`. */
-  readonly legacyFunctions?: boolean | undefined
-}
-
-export function createAnswer({ legacyFunctions = false }: AnswerForm = {}): Answer {
+/** Renders a tool call as `function_call` for clients that sent `functions`, and no finish reason for unfinished choices. */
+export function createAnswer({ legacyFunctions = false }: Pick<ChatRequest, 'legacyFunctions'> = {}): WholeAnswer {
   const choices = new Map<number, ChoiceState>()
   return {
     push(event) {
@@ -234,16 +214,6 @@ function concatenated(list: unknown[] | null, added: unknown[] | null): unknown[
   if (list === null || added === null) return list ?? added
   for (const entry of added) list.push(entry)
   return list
-}
-
-/** Known only at the end of a completion. */
-export interface Bill {
-  /** With both totals, from the provider or by the gateway's own count. */
-  readonly usage: Usage & Required<Pick<Usage, 'promptTokens' | 'completionTokens'>>
-  /** Undefined: `cost` is left out. */
-  readonly costUsd: number | undefined
-  /** When the answer was complete, in Unix seconds. */
-  readonly completedAt?: number | undefined
 }
 
 /** As JSON text. */

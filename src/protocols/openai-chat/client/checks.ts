@@ -28,6 +28,12 @@ export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
+/** The body of a request. */
+export function bodyObject(body: unknown): Json {
+  if (isRecord(body)) return body
+  throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+}
+
 export function objectAt(value: unknown, param: string): Json {
   return isRecord(value) ? value : refuseType(value, param, 'an object')
 }
@@ -71,6 +77,11 @@ export function nameAt(value: unknown, param: string): string {
   const name = stringAt(value, param)
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return name
   refuse('invalid_value', param, `\`${param}\` must be 1 to 64 letters, digits, underscores or dashes.`)
+}
+
+/** The fields of an object that are not null. */
+export function presentFields(object: Json): Json {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => !isAbsent(value)))
 }
 
 /** The object without those of `names` that are null; itself when none is. */

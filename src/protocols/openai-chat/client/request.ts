@@ -6,11 +6,11 @@
  */
 
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../domain/chat.ts'
-import { GatewayError } from '../../../domain/errors.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
 import { checkRoute, firstOf, readModels, withModels } from '../../routing-fields.ts'
 import {
   arrayAt,
+  bodyObject,
   booleanAt,
   checkOptional,
   integerIn,
@@ -84,8 +84,8 @@ const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map((
  * where an older form or a null had to be replaced. Null stands for absent in every optional field.
  * @throws GatewayError for the first fault: the body, `model`, `messages`, then the order of `FIELDS`.
  */
-export function parseChatRequest(body: unknown): ChatRequest {
-  if (!isRecord(body)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
+export function parseChatRequest(value: unknown): ChatRequest {
+  const body = bodyObject(value)
   const draft: Draft = {
     model: readModel(isAbsent(body['model']) ? (firstOf(body['models']) ?? body['model']) : body['model']),
     messages: readMessages(body['messages']),
@@ -95,8 +95,8 @@ export function parseChatRequest(body: unknown): ChatRequest {
     extra: readExtra(body),
   }
   for (const [name, read] of FIELDS) {
-    const value = body[name]
-    if (!isAbsent(value)) read(value, name, draft)
+    const field = body[name]
+    if (!isAbsent(field)) read(field, name, draft)
   }
   return draft
 }

@@ -6,33 +6,12 @@
  * tool call, one finish reason per choice, usage last. A finish reason is held back until `close`, because what follows
  * it upstream (usage, an error) decides the client's last chunk.
  */
-
-import type { ChatEvent, ExtensionEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import type { ChatEvent, ChatRequest, ExtensionEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord } from '../../../lib/json.ts'
-import {
-  type AnswerHead,
-  type Bill,
-  emptyArgumentsAreWhole,
-  finishReason,
-  isExtensionField,
-  readLogprobs,
-  renderUsage,
-} from './answer.ts'
+import type { AnswerHead, AnswerStream, Bill } from '../../client-api.ts'
+import { emptyArgumentsAreWhole, finishReason, isExtensionField, readLogprobs, renderUsage } from './answer.ts'
 
-export interface StreamHead extends AnswerHead {
-  /** Whether the client requested usage as a separate chunk (`stream_options.include_usage`). */
-  readonly includeUsage: boolean
-  /** Renders a tool call as `function_call`, for clients that sent `functions`. */
-  readonly legacyFunctions?: boolean | undefined
-}
-
-/** One per stream. Both methods return the text to send, which may be empty. */
-export interface StreamRenderer {
-  /** Finish reasons and extensions follow at `close`; usage events are ignored. */
-  push(event: ChatEvent): string
-  /** Ends a complete answer. Every choice must have finished: no finish reason is ever invented. */
-  close(bill: Bill): string
-}
+type StreamHead = AnswerHead & Pick<ChatRequest, 'includeUsage' | 'legacyFunctions'>
 
 interface ChoiceState {
   readonly index: number
@@ -60,13 +39,14 @@ const REFUSAL = '"refusal":'
 const NO_CONTENT = '"role":"assistant","content":null'
 const EMPTY_CONTENT = '"role":"assistant","content":""'
 
+/** Finish reasons and extensions follow at `close`, for choices that have finished: no reason is ever invented. */
 export function createStreamRenderer({
   id,
   created,
   model,
   includeUsage,
   legacyFunctions = false,
-}: StreamHead): StreamRenderer {
+}: StreamHead): AnswerStream {
   const head = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
   const prefix = `data: ${head.slice(0, -1)},"choices":[`
   const state: StreamState = { prefix, includeUsage, legacyFunctions, choices: new Map() }

@@ -1,8 +1,7 @@
 /** A whole response: its request's fields, the output items of an answer, and its usage. */
 import type { ChatRequest, FinishReason } from '../../../domain/chat.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { WholeAnswer } from '../../client-api.ts'
-import type { AnswerHead, Bill } from '../../openai-chat/client/answer.ts'
+import type { AnswerHead, Bill, WholeAnswer } from '../../client-api.ts'
 import { createOutput } from './output.ts'
 import { detailsOf } from './request.ts'
 

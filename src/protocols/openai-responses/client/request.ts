@@ -3,15 +3,16 @@
  * refused or named in `x-turnpike-warnings`. The chat completion's own checks follow, so limits are the same for both APIs.
  */
 import type { ChatRequest } from '../../../domain/chat.ts'
-import { GatewayError } from '../../../domain/errors.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
 import {
   arrayAt,
+  bodyObject,
   booleanAt,
   integerIn,
   isAbsent,
   objectAt,
   oneOf,
+  presentFields,
   refuse,
   stringAt,
 } from '../../openai-chat/client/checks.ts'
@@ -81,8 +82,7 @@ function isResponsesRequest(request: ChatRequest): request is ResponsesRequest {
 
 /** @throws GatewayError for the first fault. */
 export function parseResponsesRequest(value: unknown): ResponsesRequest {
-  if (!isRecord(value)) throw new GatewayError('invalid_type', 'The request body must be a JSON object.')
-  const body = withoutNulls(value)
+  const body = presentFields(bodyObject(value))
   refuseState(body)
   const tools = readTools(listedTools(body))
   const { messages, ignored, hasCustomCalls } = readConversation(body['instructions'], body['input'], tools)
@@ -122,10 +122,6 @@ export function parseResponsesRequest(value: unknown): ResponsesRequest {
     ...(unheeded.length > 0 && { unheeded }),
     responses: { echo: echoOf(body), forms: tools.forms },
   }
-}
-
-function withoutNulls(body: Json): Json {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => !isAbsent(value)))
 }
 
 /** Answers are not stored, and none is made without a waiting client. */
