@@ -94,6 +94,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The key does not allow this model.',
     action: 'Use one of its models, or change the key.',
   },
+  own_credential_refused: {
+    meaning: 'The provider refuses the account’s own credential, or the account has no credit there.',
+    action: 'Rotate or delete the credential under `/v1/provider-credentials`; a repeat fails as well.',
+  },
   not_found: { meaning: 'The path or the object does not exist.', action: 'Check the path and the ID.' },
   conflict: {
     meaning: 'The state of the object does not allow the request.',

@@ -160,8 +160,8 @@ async function callerOfKey(
 async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyId }: Creator): Promise<Caller> {
   const id = keyId as string as DeviceId // usage of a device is recorded under its ID
   const device = await findConnectedDevice(db, { accountId, id })
-  const plan = await planOf(db, accountId)
-  if (device === undefined || plan === undefined) throw gone('The device that requested this run was disconnected.')
+  const account = await accountOf(db, accountId)
+  if (device === undefined || account === undefined) throw gone('The device that requested this run was disconnected.')
   const { userId, role } = device
   return {
     ...PERSON,
@@ -170,17 +170,21 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
     keyId,
     userId,
     role,
-    plan,
+    plan: account.plan,
+    providerCredentials: account.provider_credentials ?? undefined,
     scopes: new Set(inRole(device.scopes, role)),
   }
 }
 
 async function callerOfMember({ db }: CreatorInput, accountId: AccountId, { keyId, userId }: Creator): Promise<Caller> {
   const role = userId === undefined ? undefined : await roleOf(db, accountId, userId)
-  const plan = await planOf(db, accountId)
-  if (role === undefined || plan === undefined)
+  const account = await accountOf(db, accountId)
+  if (role === undefined || account === undefined)
     throw gone('The user who requested this run is no longer a member of the account.')
-  return { ...PERSON, kind: 'session', accountId, keyId, userId, role, plan, scopes: rightsOfRole(role) }
+  const { plan, provider_credentials: version } = account
+  const providerCredentials = version ?? undefined
+  const scopes = rightsOfRole(role)
+  return { ...PERSON, kind: 'session', accountId, keyId, userId, role, plan, providerCredentials, scopes }
 }
 
 const PERSON = { models: undefined, requestsPerMinute: undefined, monthlyBudgetNanoUsd: undefined }
@@ -198,9 +202,9 @@ async function roleOf(db: Kysely<Database>, accountId: AccountId, userId: UserId
   return row?.role
 }
 
-async function planOf(db: Kysely<Database>, accountId: AccountId): Promise<string | undefined> {
-  const row = await db.selectFrom('account').select('plan').where('id', '=', accountId).executeTakeFirst()
-  return row?.plan
+function accountOf(db: Kysely<Database>, accountId: AccountId) {
+  const query = db.selectFrom('account').select(['plan', 'provider_credentials']).where('id', '=', accountId)
+  return query.executeTakeFirst()
 }
 
 function gone(message: string): GatewayError {

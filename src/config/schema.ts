@@ -85,6 +85,8 @@ interface PlanConfig {
   /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: 1000000. */
   readonly unlimited_credit_usd?: number
   readonly max_overrun_usd?: number
+  /** Absent: 0. */
+  readonly byok_fee_percent?: number
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
   readonly max_in_flight: number

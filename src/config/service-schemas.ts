@@ -47,6 +47,14 @@ export const PLAN_SCHEMA = section(
         'USD that a balance may fall below zero where a provider reported more usage than was held. Not set: the larger of 0.05 and 1 % of `monthly_credit_usd`.',
       ),
     ),
+    byok_fee_percent: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 100,
+        description:
+          "Percent of the price that is charged for requests with an account's own provider credentials. Not set: 0.",
+      }),
+    ),
     requests_per_minute: Type.Optional(count('Requests a minute. Not set: no limit.')),
     tokens_per_minute: Type.Optional(count('Tokens a minute. Not set: no limit.')),
     max_in_flight: Type.Optional(count('Requests at once. Not set: 500.')),

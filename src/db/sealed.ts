@@ -30,3 +30,35 @@ export function unseal(sealed: Uint8Array, key: Uint8Array, place: string): stri
     return undefined
   }
 }
+
+/** Keys of one purpose, 32 bytes each. */
+export interface SealerKeys {
+  readonly current: Uint8Array
+  /** While the installation's secret is being changed. */
+  readonly previous?: Uint8Array | undefined
+}
+
+/** Seals secrets, each for one place. */
+export interface Sealer {
+  seal(secret: string, place: string): Uint8Array
+  /** Undefined when it was sealed with a key that is no longer there, or for another place. */
+  open(sealed: Uint8Array, place: string): string | undefined
+  /** What only the key before has sealed, with the one in use; undefined for everything else. */
+  renew(sealed: Uint8Array, place: string): Uint8Array | undefined
+}
+
+export function createSealer({ current, previous }: SealerKeys): Sealer {
+  return {
+    seal: (secret, place) => seal(secret, current, place),
+    open(sealed, place) {
+      const secret = unseal(sealed, current, place)
+      if (secret !== undefined || previous === undefined) return secret
+      return unseal(sealed, previous, place)
+    },
+    renew(sealed, place) {
+      if (previous === undefined || unseal(sealed, current, place) !== undefined) return undefined
+      const secret = unseal(sealed, previous, place)
+      return secret === undefined ? undefined : seal(secret, current, place)
+    },
+  }
+}

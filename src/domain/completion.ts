@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../lib/json.ts'
 import type { FinishReason } from './chat.ts'
-import type { AccountId, CompletionId, KeyId } from './ids.ts'
+import type { AccountId, CompletionId, KeyId, ProviderCredentialId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
 import type { UsageDetail } from './price/price.ts'
 
@@ -63,6 +63,8 @@ export interface AttemptNote {
   readonly durationMs: number
   /** Why another model might answer next, of a failure where several models may. */
   readonly reason?: FallbackReason | undefined
+  /** The account's own credential that it was made with; absent: the operator's. */
+  readonly credentialId?: ProviderCredentialId
 }
 
 /** The record of a completion that reached a provider. */
@@ -109,14 +111,15 @@ const MAX_NOTES = 10
 const MAX_NAME_LENGTH = 200
 
 export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
-  return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs, reason }) => ({
+  return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs, ...more }) => ({
     provider: provider.slice(0, MAX_NAME_LENGTH),
     model: model.slice(0, MAX_NAME_LENGTH),
     outcome,
     status,
     startedMs: Math.round(startedMs),
     durationMs: Math.round(durationMs),
-    ...(reason !== undefined && { reason }),
+    ...(more.reason !== undefined && { reason: more.reason }),
+    ...(more.credentialId !== undefined && { credentialId: more.credentialId }),
   }))
 }
 

@@ -43,6 +43,8 @@ export interface HoldRequest {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly clientRequestId: string | undefined
+  /** All candidates are called with the account's own credentials: `rates` are this share of the model's, in millionths. */
+  readonly byokFeePpm?: number | undefined
 }
 
 /** A committed hold, resolved exactly once, by `settle` or `release`. */
@@ -68,6 +70,8 @@ export interface RunningEstimate {
   readonly costNanoUsd: NanoUsd
   /** Where another model than the held one answers: that model and its price. */
   readonly fallback?: { readonly model: string; readonly priceVersion: string } | undefined
+  /** It runs with the account's own credential: `costNanoUsd` is this share of the cost, in millionths. */
+  readonly byokFeePpm?: number | undefined
 }
 
 /** An answer saved for repeats with the same `Idempotency-Key`. */

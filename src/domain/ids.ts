@@ -21,6 +21,8 @@ const PREFIXES = {
   agent: 'agt_',
   run: 'run_',
   job: 'job_',
+  /** An account's own credential at a provider. */
+  providerCredential: 'pcr_',
 } as const
 type Kind = keyof typeof PREFIXES
 type Id<Name extends Kind> = string & { readonly __id: (typeof PREFIXES)[Name] }
@@ -42,6 +44,7 @@ export type EventId = Id<'event'>
 export type DeliveryId = Id<'delivery'>
 export type AgentId = Id<'agent'>
 export type RunId = Id<'run'>
+export type ProviderCredentialId = Id<'providerCredential'>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8

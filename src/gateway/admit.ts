@@ -2,12 +2,14 @@
  * Admits a request: the client's JSON becomes a `ChatRequest`, validated once, for the models that can answer it; then its
  * candidates, its worst case, and its share of the rate limits.
  */
+import type { AccountCredentials } from '../domain/account-credential.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
 import type { AdmittedRequest, RoutedModel } from './completion.ts'
 import type { Admission, GatewayPorts } from './ports.ts'
+import { isOwn } from './routing/account-credentials.ts'
 import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
 import type { Route } from './routing/health.ts'
 import { type RequestedModel, type RequestedModels, requestedModels, skippedModel } from './routing/requested-models.ts'
@@ -47,10 +49,23 @@ export function parse(
  * the rate limits until its `limits` are released. @throws GatewayError
  */
 export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
+  const credentials = ports.byok?.credentialsOf(incoming.caller)
+  return credentials instanceof Promise
+    ? credentials.then((found) => admitWith(ports, incoming, found))
+    : admitWith(ports, incoming, credentials)
+}
+
+/** @param credentials The account's own; undefined: none. */
+function admitWith(
+  ports: GatewayPorts,
+  incoming: Incoming,
+  credentials: AccountCredentials | undefined,
+): AdmittedRequest | Promise<AdmittedRequest> {
   const { api, caller, body, headers, clientRequestId, requestId, receivedAt } = incoming
   const requested = parse(ports, { api, caller, body, headers })
   const createdAt = ports.now()
-  const weighing = { ports, incoming, createdAt }
+  const byokFeePpm = credentials === undefined ? undefined : ports.byok?.feePpm(caller.plan)
+  const weighing = { ports, incoming, createdAt, credentials, byokFeePpm }
   const { first, fallbacks, route } =
     requested.fallbacks.length === 0 && requested.skipped === ''
       ? alone(weigh(requested.first, weighing))
@@ -66,6 +81,7 @@ export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest 
     answersAs: first.answersAs,
     candidates: first.candidates,
     worst: first.worst,
+    byokFeePpm,
     route,
     fallbacks,
     limits,
@@ -85,6 +101,10 @@ interface Weighing {
   readonly incoming: Pick<Incoming, 'caller' | 'findings'>
   /** Unix milliseconds. */
   readonly createdAt: number
+  /** The account's own; undefined: none. */
+  readonly credentials: AccountCredentials | undefined
+  /** Share of the cost that is charged for calls with them, in millionths. */
+  readonly byokFeePpm: number | undefined
 }
 
 interface Weighed extends RoutedModel {
@@ -103,24 +123,34 @@ function alone(first: Weighed): RoutedModels {
 }
 
 /** A model with its candidates, and the most that the request can cost there. @throws GatewayError */
-function weigh({ request, model, answersAs }: RequestedModel, { ports, incoming, createdAt }: Weighing): Weighed {
+function weigh({ request, model, answersAs }: RequestedModel, weighing: Weighing): Weighed {
+  const { ports, incoming, createdAt, credentials, byokFeePpm } = weighing
   const { caller, findings } = incoming
-  const route = routeRequest({ accountId: caller.accountId, model, request }, ports)
+  const route = routeRequest({ accountId: caller.accountId, credentials, model, request }, ports)
   const { candidates } = route
   checkSentBytes(callsAtWorst(request, candidates), findings)
-  const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt })
+  const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt, byokFeePpm })
   const { price, priceVersion } = model
   return { request, model, price, priceVersion, answersAs, candidates, route, worst }
 }
 
-/** Leaves out models that the request is too large for, or that no configured provider has, as long as one is left. */
+/**
+ * Leaves out models that the request is too large for, or that no configured provider has, as long as one is left. After a
+ * model that is called with the account's own credentials alone, others must be as well: nothing falls back to the
+ * operator's.
+ */
 function weighAll({ first, fallbacks, skipped: before }: RequestedModels, weighing: Weighing): RoutedModels {
   const routed: Weighed[] = []
   let skipped = before
   let failure: unknown
+  let ownAlone = false
   for (const each of [first, ...fallbacks]) {
     try {
-      routed.push(weigh(each, weighing))
+      const weighed = weigh(each, weighing)
+      const isOwnAlone = weighing.credentials !== undefined && weighed.candidates.every(isOwn)
+      if (ownAlone && !isOwnAlone) skipped = withMember(skipped, skippedModel(each.model, 'own_credential'))
+      else routed.push(weighed)
+      ownAlone ||= isOwnAlone
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       failure ??= error

@@ -92,7 +92,8 @@ async function tryOnce(completion: Completion, ports: GatewayPorts, running: Run
     if (calls.length === 1) await calls[0]?.firstEvent
     else await Promise.all(calls.map((call) => call.firstEvent))
     recordFirstEvent(running, { stream: admitted.request.stream, route: completion.route, health: ports.health })
-    if (attempt.log.length > 0) addNote(completion, running, { outcome: 'answered', status: 200 })
+    const isNoted = attempt.log.length > 0 || running.target.ownCredential !== undefined
+    if (isNoted) addNote(completion, running, { outcome: 'answered', status: 200 })
     return answering
   } catch (error) {
     answering.abort()
@@ -212,7 +213,7 @@ function addNote(
   running: RunningAttempt,
   { outcome, status, reason }: Pick<AttemptNote, 'outcome' | 'status' | 'reason'>,
 ): void {
-  const { candidate, startedAt, durationMs = 0 } = running
+  const { candidate, target, startedAt, durationMs = 0 } = running
   const note = {
     provider: candidate.upstream.name,
     model: candidate.model,
@@ -221,6 +222,7 @@ function addNote(
     startedMs: Math.round(startedAt - admitted.receivedAt),
     durationMs: Math.round(durationMs),
     ...(reason !== undefined && admitted.fallbacks.length > 0 && { reason }),
+    ...(target.ownCredential === undefined ? {} : { credentialId: target.ownCredential }),
   }
   attempt.log = [...attempt.log, note]
 }

@@ -46,6 +46,8 @@ export interface AdmittedRequest extends RoutedModel {
   readonly caller: Caller
   /** The candidates of all models. */
   readonly route: Route
+  /** Share of the cost, in millionths, that is charged for calls with the account's own credentials; undefined: none. */
+  readonly byokFeePpm?: number | undefined
   /** The other models that may answer, in order. */
   readonly fallbacks: readonly RoutedModel[]
   /** Its share of the rate limits. */

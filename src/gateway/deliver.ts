@@ -13,7 +13,7 @@ import { calledText, withMember } from './routing/candidates.ts'
 import { noteFirstByte, priceAnswer, settle } from './settle.ts'
 import { type Coverage, checkCoverage, createCoverage, isCheckDue } from './top-up.ts'
 import type { Call } from './upstream/call.ts'
-import { toGatewayError } from './upstream/failure.ts'
+import { toGatewayError, toOwnCredentialError } from './upstream/failure.ts'
 import { createCallUsage, meter } from './usage/meter.ts'
 
 interface Surroundings {
@@ -217,8 +217,13 @@ function routeText({ selection, running }: AttemptState, skipped: string): strin
 /** The error that the client of a completion gets: why the gateway interrupted it, or else `error`, with its headers. */
 export function clientError(completion: Completion, ports: GatewayPorts, error: unknown): GatewayError {
   const { cancellation, attempt } = completion
-  const provider = attempt.running?.target.upstream.name
-  return toGatewayError(cancellation.interruption ?? error, provider, completionHeaders(completion, ports))
+  const target = attempt.running?.target
+  const provider = target?.upstream.name
+  const reason = cancellation.interruption ?? error
+  const headers = completionHeaders(completion, ports)
+  const isOwn = provider !== undefined && target?.ownCredential !== undefined
+  const own = isOwn ? toOwnCredentialError(reason, { providerName: provider, headers }) : undefined
+  return own ?? toGatewayError(reason, provider, headers)
 }
 
 const NONE: readonly string[] = []

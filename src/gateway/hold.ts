@@ -60,8 +60,8 @@ async function countPrompt(completion: Completion, { countWhole }: GatewayPorts)
   completion.reservation = { ...completion.reservation, worst: counted, promptTokens, outputTokens }
 }
 
-function weighedOf({ request, model, price, candidates }: RoutedModel, now: number): WorstCaseInput {
-  return { request, model: { ...model, price }, candidates, now }
+function weighedOf({ request, model, price, candidates, worst }: RoutedModel, now: number): WorstCaseInput {
+  return { request, model: { ...model, price }, candidates, now, byokFeePpm: worst.byokFeePpm }
 }
 
 /** @param mayCount A refusal is not final. */
@@ -83,6 +83,7 @@ function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): 
     tentative: mayCount || worst.bound.isOpen,
     createdAt: admitted.createdAt,
     clientRequestId: admitted.clientRequestId,
+    byokFeePpm: worst.byokFeePpm,
   }
 }
 
@@ -216,6 +217,7 @@ function dearestRequest(completion: Completion, plans: readonly Plan[], mayFail:
     priceVersion: routed.priceVersion,
     promptTokens: worst.likelyTokens,
     outputTokens: dearest.worst.outputTokens,
+    byokFeePpm: worst.byokFeePpm,
     tentative: mayFail || plans.some((plan) => plan.worst.bound.isOpen),
   }
 }

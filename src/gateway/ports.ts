@@ -2,6 +2,7 @@
  * What the data plane needs from the rest of the house. `app.ts` connects these to features; tests give literals.
  * The gateway itself knows no SQL, no HTTP server and no feature.
  */
+import type { AccountCredentialsPort } from '../domain/account-credential.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
 import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
@@ -32,6 +33,8 @@ export interface GatewayPorts {
   readonly provider: (name: string) => UpstreamProvider | undefined
   /** How providers fare. */
   readonly health: Health
+  /** Credentials of accounts' own at providers; undefined: no account has any. */
+  readonly byok?: AccountCredentialsPort
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
   /**

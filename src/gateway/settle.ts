@@ -8,6 +8,7 @@ import type { RunningEstimate, SavedResult } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
 import {
   BASE_RULE,
+  type ByokUsage,
   type ChargeableUsage,
   chargeByRule,
   chargeNanoUsd,
@@ -86,7 +87,8 @@ export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
   return chargeNanoUsd(chargeableOf(completion, usage), completion.current.price)
 }
 
-function chargeableOf({ admitted, current, attempt }: Completion, usage: CountedUsage): ChargeableUsage {
+function chargeableOf(completion: Completion, usage: CountedUsage): ChargeableUsage {
+  const { admitted, current, attempt } = completion
   const { request, price } = current
   const { usages, running } = attempt
   const calls = Math.max(1, usages.length)
@@ -107,7 +109,14 @@ function chargeableOf({ admitted, current, attempt }: Completion, usage: Counted
     calls,
     images: price.perImageNanoUsd === undefined ? undefined : imagesIn(request) * calls,
     at: admitted.createdAt,
+    byok: byokOf(completion),
   }
+}
+
+/** Undefined: the last attempt was made with the operator's credential. */
+function byokOf({ admitted, attempt }: Completion): ByokUsage | undefined {
+  const { byokFeePpm: feePpm } = admitted
+  return feePpm === undefined || attempt.running?.target.ownCredential === undefined ? undefined : { feePpm }
 }
 
 interface UsedTools {
@@ -221,7 +230,10 @@ export function brokenStatus({ cancellation, attempt }: Completion): CompletionS
 export async function priceBroken(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
   const { usages, answering, sent } = completion.attempt
   const isOwed = generatedAnything(usages) || (completion.cancellation.abandoned && answering !== undefined && sent)
-  if (!isOwed) return UNCHARGED
+  if (!isOwed) {
+    const byok = byokOf(completion)
+    return byok === undefined ? UNCHARGED : { ...UNCHARGED, usageDetail: { byok: { ...byok, listNanoUsd: '0' } } }
+  }
   try {
     return await priceAnswer(completion, ports)
   } catch {
@@ -238,9 +250,11 @@ function overheadMs({ admitted, attempt, outcome }: Completion): number | undefi
 
 function withCost(completion: Completion, measured: Measured): Settlement {
   const chargeable = chargeableOf(completion, measured.usage)
-  const { nanoUsd, rule } = chargeByRule(chargeable, completion.current.price)
+  const { nanoUsd, rule, listNanoUsd } = chargeByRule(chargeable, completion.current.price)
   const { usage, source, reported } = measured
-  return { usage, source, reported, usageDetail: usageDetailOf(chargeable), costNanoUsd: nanoUsd, rule }
+  const { byok } = chargeable
+  const detailed = byok && { ...chargeable, byok: { ...byok, listNanoUsd: String(listNanoUsd) } }
+  return { usage, source, reported, usageDetail: usageDetailOf(detailed ?? chargeable), costNanoUsd: nanoUsd, rule }
 }
 
 interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
@@ -314,6 +328,7 @@ function estimateOf(completion: Completion, now: number): RunningEstimate {
     completionTokens: usage.completionTokens,
     costNanoUsd: costOf(completion, usage),
     ...(current !== admitted && { fallback: fallbackOf(current) }),
+    byokFeePpm: byokOf(completion)?.feePpm,
   }
 }
 
@@ -328,6 +343,9 @@ function isReported({ admitted, outcome, reservation }: Completion, estimate: Ru
     const isSame = last.promptTokens === estimate.promptTokens && last.completionTokens === estimate.completionTokens
     return isSame && last.provider === estimate.provider && last.fallback?.model === estimate.fallback?.model
   }
-  const isFirst = estimate.fallback === undefined && estimate.provider === admitted.route.candidates[0]?.upstream.name
+  const isFirst =
+    estimate.fallback === undefined &&
+    estimate.provider === admitted.route.candidates[0]?.upstream.name &&
+    estimate.byokFeePpm === reservation.worst.byokFeePpm
   return isFirst && estimate.promptTokens === reservation.promptTokens && estimate.completionTokens === 0
 }

@@ -19,6 +19,7 @@ import {
 } from '../protocols/server-tools.ts'
 import { protocolOf } from '../providers/provider.ts'
 import type { GatewayPorts } from './ports.ts'
+import { isOwn } from './routing/account-credentials.ts'
 import { spreads } from './routing/candidates.ts'
 import type { Candidate } from './routing/health.ts'
 import type { Target } from './upstream/registry.ts'
@@ -35,6 +36,8 @@ export interface WorstCase {
   /** The client's limit was above the model's maximum. */
   readonly lowered: boolean
   readonly rates: HoldRates
+  /** All candidates are called with the account's own credentials: `rates` are this share, in millionths. */
+  readonly byokFeePpm?: number | undefined
   /** Tools that run at the provider. */
   readonly tools: ToolWorst
   /** What `recount` needs to know. */
@@ -54,6 +57,8 @@ export interface WorstCaseInput {
   readonly now: number
   /** Of the request, where it was measured before. */
   readonly content?: PromptContent | undefined
+  /** Share of the cost, in millionths, that is charged for calls with the account's own credentials. */
+  readonly byokFeePpm?: number | undefined
 }
 
 /** Error of our own count: templates, and texts split at other positions. */
@@ -97,7 +102,8 @@ function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: numb
   const tools = worstOfTools(request, { price: model.price, targets: candidates, calls })
   const promptTokens = tools.growsPrompt ? Math.max(inputTokens, model.contextWindow) : inputTokens
   const unlikelyPromptTokens = (promptTokens - likely) * calls
-  const rates = ratesFor(input, {
+  const byokFeePpm = input.byokFeePpm !== undefined && candidates.every(isOwn) ? input.byokFeePpm : undefined
+  const listRates = ratesFor(input, {
     bound,
     promptTokens,
     calls,
@@ -110,9 +116,20 @@ function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: numb
     likelyTokens: likely * calls,
     outputTokens: tokens,
     ...limit,
-    rates,
+    rates: byokFeePpm === undefined ? listRates : feeRates(listRates, byokFeePpm),
+    byokFeePpm,
     tools,
     bound,
+  }
+}
+
+/** Rates of which no fee exceeds the cost: each is rounded up, and so is the fee, once more than the cost. */
+function feeRates({ inputMicroUsd, outputMicroUsd, fixedNanoUsd }: HoldRates, feePpm: number): HoldRates {
+  const share = (whole: number): number => Math.ceil((whole * feePpm) / 1e6)
+  return {
+    inputMicroUsd: share(inputMicroUsd),
+    outputMicroUsd: share(outputMicroUsd),
+    fixedNanoUsd: feePpm === 0 ? 0 : share(fixedNanoUsd) + 1,
   }
 }
 

@@ -34,6 +34,7 @@ export const MOVED_TABLES: readonly string[] = [
   'device',
   'device_token',
   'audit',
+  'provider_credential',
   'webhook',
   'event',
   'delivery',

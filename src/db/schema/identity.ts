@@ -1,7 +1,16 @@
 /** The tables of people and of what signs in for them, as queries see them; conventions as in `schema.ts`. */
 import type { Generated } from 'kysely'
 import type { Role } from '../../domain/identity/caller.ts'
-import type { AccountId, AuditId, DeviceId, InvitationId, KeyId, SessionId, UserId } from '../../domain/ids.ts'
+import type {
+  AccountId,
+  AuditId,
+  DeviceId,
+  InvitationId,
+  KeyId,
+  ProviderCredentialId,
+  SessionId,
+  UserId,
+} from '../../domain/ids.ts'
 
 /** A person, who may be a member of several accounts. */
 export interface PersonTable {
@@ -13,6 +22,30 @@ export interface PersonTable {
   disabled_at: number | null
   changed_at: number
 }
+
+/** A credential of an account's own at a provider. */
+export interface ProviderCredentialTable {
+  account_id: AccountId
+  id: ProviderCredentialId
+  /** The operator's name of the provider. */
+  provider: string
+  /** Whose requests it is for, with those of the keys that this one created; null: all of the account. */
+  key_id: KeyId | null
+  name: string
+  /** Sealed for its account, ID and provider. */
+  secret: Uint8Array
+  last4: string
+  allow_fallback: 0 | 1
+  status: ProviderCredentialStatus
+  last_tested_at: number | null
+  /** Null: no person did, or a key that no person created. */
+  created_by: UserId | null
+  created_at: number
+  rotated_at: number | null
+}
+
+/** `verified`: the provider accepted it. `untested`: nobody knows. `refused`: the provider refused it. */
+export type ProviderCredentialStatus = 'verified' | 'untested' | 'refused'
 
 /** Under what an identity provider knows a person. */
 export interface IdentityTable {

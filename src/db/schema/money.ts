@@ -61,6 +61,8 @@ export interface HoldTable {
   estimate_nano_usd: NanoUsd
   created_at: number
   client_request_id: string | null
+  /** The estimate is this share of the cost, in millionths: a call with the account's own credential. */
+  byok_fee_ppm: number | null
 }
 
 export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'

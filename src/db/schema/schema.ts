@@ -30,6 +30,7 @@ export interface Database {
   readonly usage_rollup: UsageRollupTable
   readonly usage_hour: UsageHourTable
   readonly price_version: PriceVersionTable
+  readonly provider_credential: identity.ProviderCredentialTable
   readonly sign_in_link: SignInLinkTable
   readonly setting: SettingTable
   readonly credit: money.CreditTable
@@ -75,6 +76,8 @@ export interface AccountTable {
   created_at: number
   /** Grows with every change of the row, see `nextChangedAt`. */
   changed_at: number
+  /** Grows with every change of the account's provider credentials; null: it never had any. */
+  provider_credentials: Generated<number | null>
 }
 
 export interface ApiKeyTable {

@@ -31,6 +31,8 @@ export interface Caller {
   readonly ancestors?: readonly KeyBudget[] | undefined
   /** The key or an ancestor has a budget, models, a rate or an expiry: it cannot manage keys or members. */
   readonly isLimited?: boolean | undefined
+  /** Version of the account's own provider credentials, which grows with every change; undefined: it never had any. */
+  readonly providerCredentials?: number | undefined
   /** Rights of this credential; full access is expanded. */
   readonly scopes: ReadonlySet<Right>
 }

@@ -87,6 +87,7 @@ test('the highest tier whose threshold the prompt exceeds prices the whole reque
   assert.deepEqual(middle, {
     rule: 'above_1000',
     nanoUsd: (1000n * 540_000n + 70_000n + 10n * 1_650_000n) / 1000n,
+    listNanoUsd: (1000n * 540_000n + 70_000n + 10n * 1_650_000n) / 1000n,
     lines: [
       { kind: 'input', tokens: 1000, microUsd: 540_000 },
       { kind: 'cached_input', tokens: 1, microUsd: 70_000 },

@@ -8,6 +8,7 @@ import type { NanoUsd } from '../money.ts'
 import {
   type AppliedRates,
   applicableRates,
+  type ByokUsage,
   type ChargeableUsage,
   type Price,
   rateOf,
@@ -15,6 +16,7 @@ import {
 } from './tariff.ts'
 
 export {
+  type ByokUsage,
   type ChargeableUsage,
   type DiscountRates,
   dearestRates,
@@ -51,6 +53,8 @@ interface PricedUsage {
   readonly rule: string
   /** Of classes that were used; `input` and `output` always. */
   readonly lines: readonly ChargeLine[]
+  /** The sum of the lines, of which `nanoUsd` is a share where the account paid the provider itself. */
+  readonly listNanoUsd: NanoUsd
 }
 
 const PICO_A_NANO = 1000n
@@ -59,7 +63,16 @@ const PICO_A_NANO = 1000n
 export function priceUsage(usage: ChargeableUsage, price: Price): PricedUsage {
   const applied = applicableRates(usage, price)
   const lines = [...inputLines(usage, applied), ...outputLines(usage, applied), ...feeLines(usage, price)]
-  return { nanoUsd: sumOf(lines), rule: ruleOf(usage, applied), lines }
+  const listNanoUsd = sumOf(lines)
+  const nanoUsd = usage.byok === undefined ? listNanoUsd : byokFee(listNanoUsd, usage.byok)
+  return { nanoUsd, rule: ruleOf(usage, applied), lines, listNanoUsd }
+}
+
+const MILLION = 1_000_000n
+
+/** What is charged where the account pays the provider itself: a share of the cost, rounded up. */
+export function byokFee(listNanoUsd: NanoUsd, { feePpm }: ByokUsage): NanoUsd {
+  return (listNanoUsd * BigInt(feePpm) + MILLION - 1n) / MILLION
 }
 
 /** The charge only; cheap where the price has rates only, as most have. */
@@ -68,15 +81,16 @@ export function chargeNanoUsd(usage: ChargeableUsage, price: Price): NanoUsd {
 }
 
 /** The charge and the rule; cheap like `chargeNanoUsd`. */
-export function chargeByRule(usage: ChargeableUsage, price: Price): Pick<PricedUsage, 'nanoUsd' | 'rule'> {
+export function chargeByRule(usage: ChargeableUsage, price: Price): Omit<PricedUsage, 'lines'> {
   const plain = chargePlain(usage, price)
-  return plain === undefined ? priceUsage(usage, price) : { nanoUsd: plain, rule: BASE_RULE }
+  if (plain === undefined) return priceUsage(usage, price)
+  return { nanoUsd: plain, rule: BASE_RULE, listNanoUsd: plain }
 }
 
 /** The name of the price itself, where nothing else applied. */
 export const BASE_RULE = 'base'
 
-/** Undefined for prices with conditions, and usage with other than fresh, cached, written and generated tokens. */
+/** Undefined for prices with conditions, usage with other than fresh, cached, written and generated tokens, and fees. */
 function chargePlain(usage: ChargeableUsage, price: Price): NanoUsd | undefined {
   if (hasConditions(price) || hasSeldomClasses(usage)) return undefined
   if (usage.reasoning && price.reasoningOutputMicroUsd !== undefined) return undefined
@@ -98,7 +112,7 @@ function hasConditions(price: Price): boolean {
 
 function hasSeldomClasses(usage: ChargeableUsage): boolean {
   const input = usage.cacheWrite1h || usage.cacheWrite12h || usage.audioInput || usage.cachedAudio
-  return Boolean(input || usage.audioOutput || usage.imageOutput)
+  return Boolean(input || usage.audioOutput || usage.imageOutput || usage.byok)
 }
 
 function sumOf(lines: readonly ChargeLine[]): NanoUsd {
@@ -198,9 +212,9 @@ function feeLines(usage: ChargeableUsage, { perRequestNanoUsd, perImageNanoUsd, 
   return lines
 }
 
-function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0 }: ChargeableUsage, { names }: AppliedRates): string {
+function ruleOf({ cacheWrite1h = 0, cacheWrite12h = 0, byok }: ChargeableUsage, { names }: AppliedRates): string {
   const lifetimes = [...(cacheWrite1h > 0 ? ['cache_write_1h'] : []), ...(cacheWrite12h > 0 ? ['cache_write_12h'] : [])]
-  return [...names, ...lifetimes].join('+') || BASE_RULE
+  return [...names, ...lifetimes, ...(byok === undefined ? [] : ['byok'])].join('+') || BASE_RULE
 }
 
 /* Prices and usage as the database stores them: common fields in columns, the others as JSON. */
@@ -255,7 +269,7 @@ export type UsageDetail = Omit<ChargeableUsage, 'prompt' | 'completion' | 'cache
 
 /** Undefined: no such usage. */
 export function usageDetailOf(usage: ChargeableUsage): UsageDetail | undefined {
-  const { serviceTier, calls, serverTools } = usage
+  const { serviceTier, calls, serverTools, byok } = usage
   let detail: { -readonly [Name in keyof UsageDetail]: UsageDetail[Name] } | undefined
   for (const name of COUNTS) {
     const tokens = usage[name]
@@ -264,6 +278,7 @@ export function usageDetailOf(usage: ChargeableUsage): UsageDetail | undefined {
   if (serviceTier !== undefined) detail = { ...detail, serviceTier }
   if (serverTools !== undefined) detail = { ...detail, serverTools }
   if (calls !== undefined && calls > 1) detail = { ...detail, calls }
+  if (byok !== undefined) detail = { ...detail, byok }
   return detail
 }
 
@@ -276,6 +291,12 @@ const COUNTS = [
   'imageOutput',
   'images',
 ] as const satisfies readonly (keyof UsageDetail)[]
+
+/** What a stored completion was charged as a share of its cost; undefined: it was called with the operator's credential. */
+export function readStoredByok({ usage_detail: text }: Pick<StoredUsage, 'usage_detail'>): ByokUsage | undefined {
+  // Only `usageDetailText` writes the column.
+  return text?.includes('"byok"') === true ? (JSON.parse(text) as UsageDetail).byok : undefined
+}
 
 /** As JSON; undefined: null in its column. */
 export function usageDetailText(detail: UsageDetail | undefined): string | undefined {

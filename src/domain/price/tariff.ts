@@ -94,6 +94,16 @@ export interface ChargeableUsage {
   readonly calls?: number | undefined
   /** Time of admission, Unix milliseconds, which selects the discount. Absent: none. */
   readonly at?: number | undefined
+  /** The account paid the provider itself, with its own credential. Absent: the operator did. */
+  readonly byok?: ByokUsage | undefined
+}
+
+/** Usage with a provider credential of the account's own (bring your own key). */
+export interface ByokUsage {
+  /** Share of the cost that is charged, in millionths: `byok_fee_percent` of the plan, at admission. */
+  readonly feePpm: number
+  /** The cost at the model's price, nano-dollars in digits. Absent where nobody computed it, as after a crash. */
+  readonly listNanoUsd?: string
 }
 
 /** The rates of a request: those of all its tokens, and those of prompt tokens above thresholds. */

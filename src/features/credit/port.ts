@@ -228,6 +228,7 @@ function holdUnit(request: HoldRequest, terms: PlanTerms, instanceId: string): H
     priceVersion: request.priceVersion,
     createdAt: request.createdAt,
     clientRequestId: request.clientRequestId,
+    byokFeePpm: request.byokFeePpm,
   }
 }
 
@@ -333,6 +334,7 @@ function fitExposure(
 /** What is charged should this process die before it knows better: the prompt, as for every hold. */
 function intentUnit(unit: HoldUnit): SettleUnit {
   const { id, accountId, keyId, model, provider, stream, promptTokens, priceVersion, createdAt, clientRequestId } = unit
+  const { byokFeePpm: feePpm } = unit
   const record: SettleUnit['record'] = {
     ...ESTIMATED,
     id,
@@ -348,6 +350,7 @@ function intentUnit(unit: HoldUnit): SettleUnit {
     createdAt,
     durationMs: 0,
     clientRequestId,
+    ...(feePpm === undefined ? {} : { usageDetail: { byok: { feePpm } } }),
   }
   return { kind: 'settle', record, terms: unit.terms, unrecorded: true, provisional: true, kept: undefined }
 }

@@ -75,6 +75,7 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
     createdAt: hold.created_at,
     durationMs: Math.max(0, now - hold.created_at),
     clientRequestId: hold.client_request_id ?? undefined,
+    ...(hold.byok_fee_ppm === null ? {} : { usageDetail: { byok: { feePpm: hold.byok_fee_ppm } } }),
   }
 }
 

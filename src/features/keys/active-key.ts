@@ -66,7 +66,7 @@ function keyRows(db: Kysely<Database>) {
       join.onRef('member.account_id', '=', 'api_key.account_id').onRef('member.user_id', '=', 'api_key.created_by'),
     )
     .leftJoin('setting', (join) => join.on('setting.key', '=', 'first_account'))
-    .select(['api_key.account_id', 'api_key.id', 'account.plan'])
+    .select(['api_key.account_id', 'api_key.id', 'account.plan', 'account.provider_credentials'])
     .select(['scopes', 'ip_allowlist', 'models', 'requests_per_minute', 'expires_at', 'revoked_at'])
     .select(['monthly_budget_nano_usd', 'parent_id', 'created_by', 'member.role', 'member.removed_at'])
     .select('setting.value as first_account')
@@ -108,6 +108,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     ancestors: above.length === 0 ? undefined : above.map(budgetOf),
     isLimited: limited,
+    providerCredentials: row.provider_credentials ?? undefined,
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })
   return {

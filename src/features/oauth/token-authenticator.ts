@@ -110,6 +110,7 @@ async function loadToken(source: Required<TokenSource>, digest: string): Promise
     models: undefined,
     requestsPerMinute: undefined,
     monthlyBudgetNanoUsd: undefined,
+    providerCredentials: row.provider_credentials ?? undefined,
     scopes: new Set(scopes),
   })
   return {
@@ -146,5 +147,6 @@ function findRow(db: Kysely<Database>, digest: string) {
     .where('person.disabled_at', 'is', null)
     .select(['device.account_id', 'device.id as device_id', 'device.user_id', 'device.scopes as device_scopes'])
     .select(['device_token.scopes as token_scopes', 'device_token.expires_at', 'member.role', 'account.plan'])
+    .select('account.provider_credentials')
     .executeTakeFirst()
 }

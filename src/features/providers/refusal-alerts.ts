@@ -76,7 +76,8 @@ export function startRefusalAlerts(input: RefusalAlertsInput): RefusalAlerts {
 }
 
 /** @returns Undefined: the provider did not refuse the gateway. */
-function refusalOf({ provider, model, outcome, status }: AttemptNote): ProviderRefusedData | undefined {
+function refusalOf({ provider, model, outcome, status, credentialId }: AttemptNote): ProviderRefusedData | undefined {
+  if (credentialId !== undefined) return undefined // the account's own
   const reason = REFUSAL_REASONS.find((each) => each === outcome)
   return reason && { provider, model, reason, status: status === 0 ? null : status }
 }

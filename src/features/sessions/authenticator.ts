@@ -104,7 +104,7 @@ function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: Ses
   return { find, load, idOf: (caller: Caller) => ids.get(caller), refresh, close }
 }
 
-function callerOf({ userId, accountId, role, plan, operator }: PersonalSession): Caller {
+function callerOf({ userId, accountId, role, plan, providerCredentials, operator }: PersonalSession): Caller {
   return Object.freeze({
     kind: 'session',
     accountId,
@@ -115,6 +115,7 @@ function callerOf({ userId, accountId, role, plan, operator }: PersonalSession):
     models: undefined,
     requestsPerMinute: undefined,
     monthlyBudgetNanoUsd: undefined,
+    providerCredentials: providerCredentials ?? undefined,
     scopes: rightsOfRole(role, { operator }),
   })
 }

@@ -94,13 +94,14 @@ export async function findSession(
     .where('member.removed_at', 'is', null)
     .selectAll('session')
     .select(['person.email', 'person.name', 'account.name as account_name', 'account.plan', 'member.role'])
+    .select('account.provider_credentials as providerCredentials')
     .select((is) => firstAccount(is).as('first_account'))
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const { email, name, account_name: accountName, plan, role } = row
+  const { email, name, account_name: accountName, plan, role, providerCredentials } = row
   /** The owner of the installation's first account runs the installation. */
   const operator = role === 'owner' && row.first_account === row.account_id
-  return { ...toSession(row), email, name, accountName, plan, role, operator }
+  return { ...toSession(row), email, name, accountName, plan, providerCredentials, role, operator }
 }
 
 export interface SessionPage extends PageRequest {

@@ -13,7 +13,7 @@ import {
 } from '../../domain/completion.ts'
 import type { AgentId, KeyId } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
-import type { ChargeLine } from '../../domain/price/price.ts'
+import { type ChargeLine, readStoredByok } from '../../domain/price/price.ts'
 import { pageSchema } from '../../http/page.ts'
 import { timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
@@ -91,6 +91,9 @@ const AttemptView = Type.Object({
       description: 'Why another model might answer next. Only of failures of requests that several models may answer.',
     }),
   ),
+  provider_credential_id: Type.Optional(
+    Type.String({ description: 'The account’s own credential of the call. Absent: the operator’s.' }),
+  ),
 })
 
 const CompletionView = Type.Object({
@@ -119,6 +122,14 @@ const CompletionView = Type.Object({
     description:
       'Source of the token counts: the provider, or Turnpike if the provider’s count did not arrive. bounded: the provider reported more than the request can have used, or less than was delivered; the nearest possible figures are charged.',
   }),
+  byok: Type.Optional(
+    Type.Literal(true, {
+      description: 'The provider was called with the account’s own credential. Absent: it was not.',
+    }),
+  ),
+  list_cost_usd: Type.Optional(
+    usd('Cost at the model’s price, of which `cost_usd` is the fee. Only with `byok`, and unless the process died.'),
+  ),
   unbilled_usd: usd('Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap.'),
   price_version: Type.String({ description: 'Version of the price that was charged. A version never changes.' }),
   duration_ms: Type.Integer({ description: 'From the arrival of the request to the end of the answer.' }),
@@ -135,7 +146,7 @@ const CompletionView = Type.Object({
 
 const RULE = Type.String({
   description:
-    'Rule of the price that applied: `base` is the price itself, `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes. Several rules are joined by `+`.',
+    'Rule of the price that applied: `base` is the price itself, `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes, `byok` the account’s own credential. Several rules are joined by `+`.',
 })
 
 const PricingView = Type.Object(
@@ -164,7 +175,13 @@ const PricingView = Type.Object(
         usd_per_use: Type.Optional(Type.Number({ description: 'Price of a unit of a fee.' })),
         cost_usd: Type.Number({ description: 'USD, exact: at most 12 decimals.' }),
       }),
-      { description: 'Lines whose sum, rounded up to the next nano-dollar, is `cost_usd` of the completion.' },
+      {
+        description:
+          'Lines whose sum, rounded up to the next nano-dollar, is `cost_usd` of the completion; with `byok` its `list_cost_usd`.',
+      },
+    ),
+    byok_fee_percent: Type.Optional(
+      Type.Number({ description: 'Percent of `list_cost_usd` that is charged, rounded up. Only with `byok`.' }),
     ),
   },
   { description: 'How the cost came about.' },
@@ -235,6 +252,7 @@ export function renderCompletion(row: CompletionRow, names: Names): Static<typeo
     reasoning_tokens: row.reasoning_tokens,
     cost_usd: usdNumber(row.cost_nano_usd),
     usage_source: row.usage_bounded === 1 ? 'bounded' : row.usage_source,
+    ...renderByok(row),
     unbilled_usd: usdNumber(row.unbilled_nano_usd ?? 0n),
     price_version: row.price_version,
     duration_ms: row.duration_ms,
@@ -245,6 +263,13 @@ export function renderCompletion(row: CompletionRow, names: Names): Static<typeo
     agent_id: agent?.agentId ?? null,
     run_id: agent?.runId ?? null,
   }
+}
+
+function renderByok(row: CompletionRow): { readonly byok?: true; readonly list_cost_usd?: number } {
+  const byok = readStoredByok(row)
+  if (byok === undefined) return {}
+  const { listNanoUsd: list } = byok
+  return { byok: true, ...(list === undefined ? {} : { list_cost_usd: usdNumber(BigInt(list)) }) }
 }
 
 /** Where nothing was noted and an answer was delivered, the one call gave it; nobody knows more of other such rows. */
@@ -258,7 +283,7 @@ function attemptsOf(row: CompletionRow): readonly AttemptNote[] {
 }
 
 function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
-  const { provider, model, outcome, status, startedMs, durationMs, reason } = note
+  const { provider, model, outcome, status, startedMs, durationMs, reason, credentialId } = note
   return {
     provider,
     model,
@@ -267,6 +292,7 @@ function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
     started_ms: startedMs,
     duration_ms: durationMs,
     ...(reason !== undefined && { reason }),
+    ...(credentialId === undefined ? {} : { provider_credential_id: credentialId }),
   }
 }
 
@@ -285,6 +311,7 @@ function renderLine(line: ChargeLine) {
 export function renderPricing(row: CompletionRow, pricing: Pricing | undefined): Static<typeof PricingView> | null {
   if (pricing === undefined) return null
   const { price, rule, lines } = pricing
+  const byok = readStoredByok(row)
   const { cachedInputMicroUsd: cached, cacheWriteMicroUsd: written } = price
   return {
     price_version: row.price_version,
@@ -294,6 +321,7 @@ export function renderPricing(row: CompletionRow, pricing: Pricing | undefined):
     output_per_million: dollars(price.outputMicroUsd),
     rule,
     lines: lines.map(renderLine),
+    ...(byok === undefined ? {} : { byok_fee_percent: byok.feePpm / 1e4 }),
   }
 }
 

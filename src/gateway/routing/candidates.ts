@@ -5,10 +5,12 @@
  */
 
 import { hash } from 'node:crypto'
+import type { AccountCredentials } from '../../domain/account-credential.ts'
 import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Deployment, Model } from '../../domain/model.ts'
 import type { UpstreamProvider } from '../upstream/registry.ts'
+import { withAccountCredentials } from './account-credentials.ts'
 import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
 import { coolingOf, roleNow } from './breaker.ts'
 import {
@@ -152,13 +154,20 @@ function quoted(text: string): string {
 
 interface Routed {
   readonly accountId: string
+  /** The account's own, which replace the operator's; undefined: it has none. */
+  readonly credentials?: AccountCredentials | undefined
   readonly model: Model
   readonly request: Pick<ChatRequest, 'model' | 'messages' | 'stream'>
 }
 
 /** Throws when none of the model's providers is configured. */
-export function routeRequest({ accountId, model, request }: Routed, { provider, health }: CandidateInput): Route {
-  const { candidates, targets, only } = candidatesOf(model, { provider, health })
+export function routeRequest(
+  { accountId, credentials, model, request }: Routed,
+  { provider, health }: CandidateInput,
+): Route {
+  const shared = candidatesOf(model, { provider, health })
+  const list = credentials === undefined ? shared : withAccountCredentials(shared, credentials, health)
+  const { candidates, targets, only } = list
   if (targets === 1) return only
   const prefix = promptPrefixOf({ accountId, request })
   const { stream } = request

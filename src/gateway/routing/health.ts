@@ -3,6 +3,7 @@
  * for a gateway, which outlives reloads. Entries are made for configured names only; the files beside it decide by them.
  */
 import type { FallbackReason } from '../../domain/completion.ts'
+import type { ProviderCredentialId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
@@ -63,6 +64,8 @@ export interface KeyedTarget extends Target {
   readonly health: CredentialHealth
   /** Orders targets in the same way in all processes. */
   readonly seed: number
+  /** The account's own credential; undefined: the operator's. */
+  readonly ownCredential?: ProviderCredentialId
 }
 
 export interface Candidate {
@@ -172,7 +175,7 @@ export function createHealth({ clock, now, random, settings }: HealthInput): Hea
   }
 }
 
-function createProviderHealth({ name, baseUrl, maxInFlight }: ConfiguredProvider): ProviderHealth {
+export function createProviderHealth({ name, baseUrl, maxInFlight }: ConfiguredProvider): ProviderHealth {
   return {
     name,
     baseUrl,

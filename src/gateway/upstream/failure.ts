@@ -19,6 +19,32 @@ export function toGatewayError(
   return new GatewayError(code, messageFor(failure, { code, providerName }), options)
 }
 
+interface OwnCall {
+  readonly providerName: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * The error for a client whose account's own credential was refused or limited: the account can fix it, the operator
+ * cannot. Undefined for every other failure.
+ */
+export function toOwnCredentialError(error: unknown, { providerName, headers }: OwnCall): GatewayError | undefined {
+  if (!(error instanceof ProviderError)) return undefined
+  const { kind, retryAfterMs } = error.failure
+  const options = { cause: error, headers }
+  if (kind === 'credentials') {
+    const message = `The provider '${providerName}' refused your account's own credential. Rotate it, or delete it.`
+    return new GatewayError('own_credential_refused', message, options)
+  }
+  if (kind === 'quota') {
+    const message = `Your own account with the provider '${providerName}' is used up.`
+    return new GatewayError('own_credential_refused', message, options)
+  }
+  if (kind !== 'rate_limited') return undefined
+  const message = `The provider '${providerName}' is limiting the requests of your account's own credential.`
+  return new GatewayError('provider_rate_limited', message, { ...options, retryAfterMs })
+}
+
 /** The same error; its own headers win. */
 function withDefaults(error: GatewayError, headers: Readonly<Record<string, string>> | undefined): GatewayError {
   return headers === undefined ? error : error.with({ headers: { ...headers, ...error.headers } })

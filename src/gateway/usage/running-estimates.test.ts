@@ -44,6 +44,7 @@ test('F16: what a stream has come to is told in quarters of its characters, with
     promptTokens: PROMPT,
     completionTokens: 11,
     costNanoUsd: 10_000n + 22_000n,
+    byokFeePpm: undefined,
   })
 })
 

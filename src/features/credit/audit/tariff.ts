@@ -49,6 +49,8 @@ export interface AuditedUsage {
   readonly serverTools?: Readonly<Record<string, number>>
   readonly serviceTier?: string
   readonly calls?: number
+  /** The account paid the provider itself: what is charged of the cost, in millionths. */
+  readonly byok?: { readonly feePpm: number }
   /** Whether any of the classes above that are optional may be there. */
   readonly hasDetail?: boolean
   /** Of admission, Unix milliseconds. */
@@ -79,7 +81,14 @@ const PICO_A_NANO = 1000n
 
 /** Nano-dollars, rounded up once. */
 export function costOf(usage: AuditedUsage, tariff: Tariff): bigint {
-  return plainCost(usage, tariff) ?? layeredCost(usage, tariff)
+  return ofByok(usage, plainCost(usage, tariff) ?? layeredCost(usage, tariff))
+}
+
+/** Of an amount, what is charged where the account paid the provider itself: any part of a nano-dollar is a whole one. */
+function ofByok({ byok }: AuditedUsage, nanoUsd: bigint): bigint {
+  if (byok === undefined) return nanoUsd
+  const [whole, rest] = [(nanoUsd * BigInt(byok.feePpm)) / 1_000_000n, (nanoUsd * BigInt(byok.feePpm)) % 1_000_000n]
+  return rest === 0n ? whole : whole + 1n
 }
 
 const CONDITIONS = ['tiers', 'serviceTiers', 'discounts', 'perRequestNanoUsd', 'perImageNanoUsd', 'serverToolNanoUsd']
@@ -128,12 +137,14 @@ export function dearestCost(usage: AuditedUsage, tariff: Tariff): bigint {
   const output = highest((name) => name.includes('utput'))
   const input = highest((name) => !name.includes('utput'))
   const pico = BigInt(prompt) * input + BigInt(completion) * output
-  return (pico + PICO_A_NANO - 1n) / PICO_A_NANO + fixedFees(usage, tariff)
+  // The rates of a hold for a fee are each rounded up to a pico-dollar a token.
+  const rounding = usage.byok === undefined ? 0n : (BigInt(prompt + completion) + PICO_A_NANO) / PICO_A_NANO
+  return ofByok(usage, (pico + PICO_A_NANO - 1n) / PICO_A_NANO) + rounding + fixedFees(usage, tariff)
 }
 
 /** Fees that tokens have no part in, in nano-dollars. */
 export function fixedFees(usage: AuditedUsage, tariff: Tariff): bigint {
-  return feesOf(usage, tariff, usage.calls ?? 1)
+  return ofByok(usage, feesOf(usage, tariff, usage.calls ?? 1))
 }
 
 function valuesOf(layer: Rates, of: (name: string) => boolean): number[] {

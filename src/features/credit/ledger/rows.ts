@@ -95,6 +95,7 @@ export const HOLDS: Insertion<NewHold> = {
     whole('created_at', ({ unit }) => unit.createdAt),
     text('client_request_id', ({ unit }) => unit.clientRequestId),
     text('ancestors', ({ unit }) => ancestorsText(heldAncestors(unit.ancestors))),
+    whole('byok_fee_ppm', ({ unit }) => unit.byokFeePpm),
   ],
 }
 

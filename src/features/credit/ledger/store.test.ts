@@ -53,6 +53,7 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     created_at: NOW,
     client_request_id: 'mine',
     ancestors: null,
+    byok_fee_ppm: null,
   }
   assert.deepEqual(row, first)
   const estimate = {

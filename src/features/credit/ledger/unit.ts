@@ -46,6 +46,8 @@ export interface HoldUnit {
   readonly priceVersion: string
   readonly createdAt: number
   readonly clientRequestId: string | undefined
+  /** It is for calls with the account's own credentials, at prices of this share, in millionths. */
+  readonly byokFeePpm?: number | undefined
 }
 
 /** Charges a completion and ends its hold. */

@@ -61,6 +61,7 @@ const ESTIMATE_COLUMNS: readonly Column<RunningEstimate>[] = [
   whole('estimate_nano_usd', ({ costNanoUsd }) => costNanoUsd),
   text('model', ({ fallback }) => fallback?.model),
   text('price_version', ({ fallback }) => fallback?.priceVersion),
+  whole('byok_fee_ppm', ({ byokFeePpm }) => byokFeePpm),
 ]
 
 /** Accounts are not locked for estimates: whose hold another process is just taking needs none, and nobody waits. */
@@ -68,7 +69,8 @@ const SET_ESTIMATES: RowsStatement<RunningEstimate> = {
   columns: ESTIMATE_COLUMNS,
   sql: `update hold set provider = noted.provider, prompt_tokens = noted.prompt_tokens,
   completion_tokens = noted.completion_tokens, estimate_nano_usd = noted.estimate_nano_usd,
-  model = coalesce(noted.model, hold.model), price_version = coalesce(noted.price_version, hold.price_version)
+  model = coalesce(noted.model, hold.model), price_version = coalesce(noted.price_version, hold.price_version),
+  byok_fee_ppm = noted.byok_fee_ppm
 from (select noted.* from ${rowsOf(ESTIMATE_COLUMNS, 'noted')}
   join hold on hold.account_id = noted.account_id and hold.id = noted.id for update of hold skip locked) as noted
 where hold.account_id = noted.account_id and hold.id = noted.id`,

@@ -250,15 +250,14 @@ function holdOf(connection: ProgramConnection, sql: string, { accountId, id }: H
 const RAISE_HOLD = 'update hold set amount_nano_usd = ? where account_id = ? and id = ?'
 
 const SET_ESTIMATE = `update hold set provider = ?, prompt_tokens = ?, completion_tokens = ?, estimate_nano_usd = ?,
-  model = coalesce(?, model), price_version = coalesce(?, price_version)
+  model = coalesce(?, model), price_version = coalesce(?, price_version), byok_fee_ppm = ?
 where account_id = ? and id = ?`
 
 function setEstimate(connection: ProgramConnection, estimate: RunningEstimate): void {
-  const { provider, promptTokens, completionTokens, costNanoUsd, fallback, accountId, id } = estimate
+  const { provider, promptTokens, completionTokens, costNanoUsd, fallback, byokFeePpm = null, accountId, id } = estimate
   const { model = null, priceVersion = null } = fallback ?? {}
-  connection
-    .prepare(SET_ESTIMATE)
-    .run(provider, promptTokens, completionTokens, costNanoUsd, model, priceVersion, accountId, id)
+  const figures = [promptTokens, completionTokens, costNanoUsd] as const
+  connection.prepare(SET_ESTIMATE).run(provider, ...figures, model, priceVersion, byokFeePpm, accountId, id)
 }
 
 /** Entries are looked for from the newest on: an estimate is seldom corrected long after it was charged. */

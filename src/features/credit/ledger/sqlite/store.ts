@@ -73,6 +73,7 @@ function holdRow(unit: HoldUnit) {
     unit.clientRequestId,
     unit.tentative,
     unit.ancestors,
+    unit.byokFeePpm,
   ] as const
 }
 
@@ -101,6 +102,7 @@ function holdOf(row: HoldRow): HoldUnit {
     clientRequestId: row[19],
     tentative: row[20],
     ancestors: row[21],
+    byokFeePpm: row[22],
   }
 }
 

@@ -16,6 +16,7 @@ const hold = holdUnit({
   outputPrice: 5,
   fixedNanoUsd: 8,
   createdAt: 6,
+  byokFeePpm: 15,
   keyBudgetNanoUsd: 7n,
   ancestors: [
     { keyId: 'key_2' as KeyId, nanoUsd: 14n },
@@ -52,6 +53,7 @@ test('every unit arrives in the other thread as it was sent', () => {
       keyBudgetNanoUsd: undefined,
       ancestors: undefined,
       clientRequestId: 'mine',
+      byokFeePpm: 50_000,
       terms: PREPAID,
     },
     settle,

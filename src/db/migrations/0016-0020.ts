@@ -1,0 +1,26 @@
+import { oneOf } from './statement.ts'
+
+/** Credentials of accounts' own at providers. Secrets are sealed. */
+const providerCredential = `create table provider_credential (
+  account_id text not null references account (id),
+  id text not null check (id <> ''),
+  provider text not null check (provider <> ''),
+  key_id text,
+  name text not null,
+  secret blob not null,
+  last4 text not null,
+  allow_fallback integer not null check (allow_fallback in (0, 1)),
+  status text not null check (${oneOf('status', ['verified', 'untested', 'refused'])}),
+  last_tested_at integer check (last_tested_at >= 0),
+  created_by text,
+  created_at integer not null check (created_at >= 0),
+  rotated_at integer check (rotated_at >= 0),
+  primary key (account_id, id)
+) strict, without rowid`
+
+/** A hold says where its estimate is a fee for a call with such a credential. */
+export const providerCredentials: readonly string[] = [
+  providerCredential,
+  'alter table account add column provider_credentials integer',
+  'alter table hold add column byok_fee_ppm integer',
+]
