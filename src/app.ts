@@ -11,6 +11,7 @@ import type { Role } from './app/background-work.ts'
 import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
+import { createProviderCredentials, type ProviderCredentials } from './app/provider-credentials.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
@@ -97,17 +98,18 @@ export async function createApp(input: AppInput): Promise<App> {
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
   const audits = auditJobs({ ...webhooks, db: database.db, now: runtime.now, log })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...audits }
+  const byok = createProviderCredentials({ ...input, runtime })
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...audits, ...byok.jobs }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money.processes, log })
   const streams = createStreams({ ...input, runtime, instanceId: money.instanceId })
-  const gateway = createDataPlane({ runtime, money, tokens, limits, streams })
+  const gateway = createDataPlane({ runtime, money, tokens, limits, streams, byok })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
-  const parts = { runtime, money, limits, streams, identity, webhooks, agents, completionStreams, gateway }
+  const parts = { runtime, money, limits, streams, identity, webhooks, agents, completionStreams, gateway, byok }
   const metrics = createAppMetrics(parts, { strain: pressure.strain, audit: auditStatus(database.db, runtime.clock) })
-  const alerts = createRefusalAlerts(input, { runtime, money, webhooks })
+  const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), byok]
   const server = await openServer(input, runtime, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server.host, money)
@@ -126,10 +128,8 @@ export async function createApp(input: AppInput): Promise<App> {
     },
     rescue: money.rescue,
     async close() {
-      metrics.close()
-      pressure.close()
-      agents.drain()
-      const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens, alerts]
+      for (const end of [metrics.close, pressure.close, agents.drain]) end()
+      const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens, ...watchers]
       await closeParts(open).finally(webhooks.close)
     },
   }
@@ -196,6 +196,8 @@ interface Parts {
   readonly identity: Identity
   readonly webhooks: Webhooks
   readonly agents: Agents
+  /** Credentials of accounts' own at providers. */
+  readonly byok: ProviderCredentials
   /** Of completions that have just ended. */
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
@@ -262,6 +264,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
     return target && probeProvider(target, waitMs)
   }
   await app.register(providerProbeRoute({ ...deps, probe, clock: runtime.clock, writeAudit }))
+  await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
   const availability = input.role === 'api' ? undefined : agents.availability
   const { backend } = input.config.agents.sandbox
@@ -295,16 +298,18 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   )
 }
 
-interface DataPlaneInput extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams'> {
+interface DataPlaneInput extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams' | 'byok'> {
   readonly tokens: TokenCounter
 }
 
-function createDataPlane({ runtime, money, tokens, limits, streams }: DataPlaneInput): Gateway {
+function createDataPlane(input: DataPlaneInput): Gateway {
+  const { runtime, money, tokens, limits, streams, byok } = input
   const { ids, now, clock, upstreams, health, models, config } = runtime
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
       admit: limits.admit,
+      byok: byok.port,
       credit: money.credit,
       idempotency: money.idempotency,
       models,

@@ -160,6 +160,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   invoices: 'inv_',
   keys: 'key_',
   members: 'usr_',
+  'provider-credentials': 'pcr_',
   sessions: 'ses_',
   webhooks: 'whk_',
 }

@@ -75,6 +75,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'GET /responses': [405],
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'POST /v1/agents': [400],
+  'POST /v1/provider-credentials': [400],
   'POST /v1/webhooks': [400],
   'POST /v1/webhooks/:id/redeliver': [400],
   'POST /v1/events/trigger': [400],

@@ -26,6 +26,7 @@ const TENANT_TABLES = [
   'device',
   'device_token',
   'audit',
+  'provider_credential',
   'webhook',
   'event',
   'delivery',

@@ -304,6 +304,32 @@ export interface paths {
          */
         post: operations["postAdminProvidersByNameTest"];
     };
+    "/v1/provider-credentials": {
+        /**
+         * List provider credentials
+         * @description Returns the account’s own credentials at providers, never their keys.
+         */
+        get: operations["getProviderCredentials"];
+        /**
+         * Add a provider credential
+         * @description Stores the account’s own key at a provider, after a test call of at most 10 s. Requests to models of the provider then use it in place of the operator’s, and are charged `byok_fee_percent` of the price. A key that the provider rejects is not stored (400); one whose provider cannot be reached is stored as `untested`.
+         */
+        post: operations["postProviderCredentials"];
+    };
+    "/v1/provider-credentials/{id}": {
+        /** Get a provider credential */
+        get: operations["getProviderCredentialsById"];
+        /**
+         * Delete a provider credential
+         * @description Takes effect in every process within a second. Requests then use the operator’s credentials again.
+         */
+        delete: operations["deleteProviderCredentialsById"];
+        /**
+         * Change a provider credential
+         * @description Changes only the fields that are sent. A new `api_key` is tested, and replaces the old one in every process within a second.
+         */
+        patch: operations["patchProviderCredentialsById"];
+    };
     "/v1/admin/instances": {
         /**
          * List processes
@@ -3399,6 +3425,13 @@ export interface operations {
                              * @enum {string}
                              */
                             usage_source: "provider" | "estimated" | "bounded";
+                            /**
+                             * @description The provider was called with the account’s own credential. Absent: it was not.
+                             * @enum {boolean}
+                             */
+                            byok?: true;
+                            /** @description USD, at most 9 decimals. Cost at the model’s price, of which `cost_usd` is the fee. Only with `byok`, and unless the process died. */
+                            list_cost_usd?: number;
                             /** @description USD, at most 9 decimals. Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap. */
                             unbilled_usd: number;
                             /** @description Version of the price that was charged. A version never changes. */
@@ -3431,6 +3464,8 @@ export interface operations {
                                  * @enum {string}
                                  */
                                 reason?: "overloaded" | "server_error" | "timeout" | "connection" | "context_length" | "content_filter" | "unavailable";
+                                /** @description The account’s own credential of the call. Absent: the operator’s. */
+                                provider_credential_id?: string;
                             }[];
                             /** @description Name that the client gave to its request. Null: none. */
                             client_request_id: string | null;
@@ -3531,6 +3566,13 @@ export interface operations {
                          * @enum {string}
                          */
                         usage_source: "provider" | "estimated" | "bounded";
+                        /**
+                         * @description The provider was called with the account’s own credential. Absent: it was not.
+                         * @enum {boolean}
+                         */
+                        byok?: true;
+                        /** @description USD, at most 9 decimals. Cost at the model’s price, of which `cost_usd` is the fee. Only with `byok`, and unless the process died. */
+                        list_cost_usd?: number;
                         /** @description USD, at most 9 decimals. Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap. */
                         unbilled_usd: number;
                         /** @description Version of the price that was charged. A version never changes. */
@@ -3563,6 +3605,8 @@ export interface operations {
                              * @enum {string}
                              */
                             reason?: "overloaded" | "server_error" | "timeout" | "connection" | "context_length" | "content_filter" | "unavailable";
+                            /** @description The account’s own credential of the call. Absent: the operator’s. */
+                            provider_credential_id?: string;
                         }[];
                         /** @description Name that the client gave to its request. Null: none. */
                         client_request_id: string | null;
@@ -3582,9 +3626,9 @@ export interface operations {
                             cache_write_per_million: number | null;
                             /** @description USD per million tokens. */
                             output_per_million: number;
-                            /** @description Rule of the price that applied: `base` is the price itself, `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes. Several rules are joined by `+`. */
+                            /** @description Rule of the price that applied: `base` is the price itself, `above_200000` a tier, `flex` a service tier, `discount` a time of day, `cache_write_1h` a lifetime of cache writes, `byok` the account’s own credential. Several rules are joined by `+`. */
                             rule: string;
-                            /** @description Lines whose sum, rounded up to the next nano-dollar, is `cost_usd` of the completion. */
+                            /** @description Lines whose sum, rounded up to the next nano-dollar, is `cost_usd` of the completion; with `byok` its `list_cost_usd`. */
                             lines: {
                                 /**
                                  * @description input and output: prompt and completion tokens without a separate line. request, image and server_tool are fees, with 0 `tokens`.
@@ -3605,6 +3649,8 @@ export interface operations {
                                 /** @description USD, exact: at most 12 decimals. */
                                 cost_usd: number;
                             }[];
+                            /** @description Percent of `list_cost_usd` that is charged, rounded up. Only with `byok`. */
+                            byok_fee_percent?: number;
                         } | null;
                     };
                 };
@@ -4653,6 +4699,290 @@ export interface operations {
                         status: number | null;
                         /** @description Result as a sentence. It never contains the key or text of the provider. */
                         message: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getProviderCredentials: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "provider_credential";
+                            /** @description Name of the provider in the configuration. */
+                            provider: string;
+                            name: string;
+                            /** @description Last characters of the key. */
+                            last4: string;
+                            /** @description The API key whose requests it is for. Null: all requests of the account. */
+                            key_id: string | null;
+                            /** @description Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing. */
+                            allow_fallback: boolean;
+                            /**
+                             * @description verified: the provider accepted the key. untested: the provider could not be reached, or its answer does not show whether the key is valid. refused: the provider refused the key in the last request.
+                             * @enum {string}
+                             */
+                            status: "verified" | "untested" | "refused";
+                            /** @description Time of the last test of the key, ISO 8601 UTC. */
+                            last_tested_at: string | null;
+                            /** @description Time of the last rotation, ISO 8601 UTC. Null: never. */
+                            rotated_at: string | null;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                            /** @description The person who added it. Null: no person did. */
+                            created_by: {
+                                user_id: string;
+                                email: string;
+                                name: string;
+                            } | null;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postProviderCredentials: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name of the provider in the configuration. */
+                    provider: string;
+                    /** @description The key of the provider, which is tested with one call. It is stored sealed and never returned. */
+                    api_key: string;
+                    /** @description A label. */
+                    name?: string;
+                    /** @description Only for requests of this API key and of the keys that it created. Null: for all requests of the account. */
+                    key_id?: string | null;
+                    /** @description Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing. */
+                    allow_fallback?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "provider_credential";
+                        /** @description Name of the provider in the configuration. */
+                        provider: string;
+                        name: string;
+                        /** @description Last characters of the key. */
+                        last4: string;
+                        /** @description The API key whose requests it is for. Null: all requests of the account. */
+                        key_id: string | null;
+                        /** @description Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing. */
+                        allow_fallback: boolean;
+                        /**
+                         * @description verified: the provider accepted the key. untested: the provider could not be reached, or its answer does not show whether the key is valid. refused: the provider refused the key in the last request.
+                         * @enum {string}
+                         */
+                        status: "verified" | "untested" | "refused";
+                        /** @description Time of the last test of the key, ISO 8601 UTC. */
+                        last_tested_at: string | null;
+                        /** @description Time of the last rotation, ISO 8601 UTC. Null: never. */
+                        rotated_at: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description The person who added it. Null: no person did. */
+                        created_by: {
+                            user_id: string;
+                            email: string;
+                            name: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getProviderCredentialsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "provider_credential";
+                        /** @description Name of the provider in the configuration. */
+                        provider: string;
+                        name: string;
+                        /** @description Last characters of the key. */
+                        last4: string;
+                        /** @description The API key whose requests it is for. Null: all requests of the account. */
+                        key_id: string | null;
+                        /** @description Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing. */
+                        allow_fallback: boolean;
+                        /**
+                         * @description verified: the provider accepted the key. untested: the provider could not be reached, or its answer does not show whether the key is valid. refused: the provider refused the key in the last request.
+                         * @enum {string}
+                         */
+                        status: "verified" | "untested" | "refused";
+                        /** @description Time of the last test of the key, ISO 8601 UTC. */
+                        last_tested_at: string | null;
+                        /** @description Time of the last rotation, ISO 8601 UTC. Null: never. */
+                        rotated_at: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description The person who added it. Null: no person did. */
+                        created_by: {
+                            user_id: string;
+                            email: string;
+                            name: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteProviderCredentialsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchProviderCredentialsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The key of the provider, which is tested with one call. It is stored sealed and never returned. */
+                    api_key?: string;
+                    /** @description A label. */
+                    name?: string;
+                    /** @description Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing. */
+                    allow_fallback?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "provider_credential";
+                        /** @description Name of the provider in the configuration. */
+                        provider: string;
+                        name: string;
+                        /** @description Last characters of the key. */
+                        last4: string;
+                        /** @description The API key whose requests it is for. Null: all requests of the account. */
+                        key_id: string | null;
+                        /** @description Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing. */
+                        allow_fallback: boolean;
+                        /**
+                         * @description verified: the provider accepted the key. untested: the provider could not be reached, or its answer does not show whether the key is valid. refused: the provider refused the key in the last request.
+                         * @enum {string}
+                         */
+                        status: "verified" | "untested" | "refused";
+                        /** @description Time of the last test of the key, ISO 8601 UTC. */
+                        last_tested_at: string | null;
+                        /** @description Time of the last rotation, ISO 8601 UTC. Null: never. */
+                        rotated_at: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description The person who added it. Null: no person did. */
+                        created_by: {
+                            user_id: string;
+                            email: string;
+                            name: string;
+                        } | null;
                     };
                 };
             };

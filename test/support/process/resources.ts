@@ -89,6 +89,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   },
   '/v1/invoices': { make: makeInvoice, of: 'account', unknownId: `inv_${NOBODYS}` },
   '/v1/agents': { make: makeAgent, of: 'account', unknownId: `agt_${NOBODYS}` },
+  '/v1/provider-credentials': { make: makeProviderCredential, of: 'account', unknownId: `pcr_${NOBODYS}` },
   '/v1/webhooks': { make: makeWebhook, of: 'account', unknownId: `whk_${NOBODYS}` },
   '/v1/webhooks/:id/deliveries': {
     async make(app, owner) {
@@ -150,6 +151,24 @@ async function makeAgent({ database: { db } }: AppForTests, { accountId }: Owner
   await db
     .insertInto('run_artifact')
     .values({ ...of, kind: 'diff', content: Buffer.from('+x'), truncated: 0 })
+    .execute()
+  return id
+}
+
+async function makeProviderCredential({ database: { db } }: AppForTests, { accountId }: Owner): Promise<string> {
+  const id = testIds.providerCredential()
+  const row = {
+    account_id: accountId,
+    id,
+    provider: id,
+    key_id: null,
+    name: '',
+    last4: 'abcd',
+    allow_fallback: 0,
+  } as const
+  await db
+    .insertInto('provider_credential')
+    .values({ ...row, secret: randomBytes(60), status: 'untested', created_at: Date.now() })
     .execute()
   return id
 }

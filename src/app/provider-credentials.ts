@@ -1,0 +1,78 @@
+/** Composes provider credentials: their API, their use by the data plane, and the background work on them. */
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { deriveKey } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { createSealer, type Sealer } from '../db/sealed.ts'
+import type { AccountCredentialsPort } from '../domain/account-credential.ts'
+import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
+import { createAccountCredentials } from '../features/provider-credentials/account-credentials.ts'
+import { providerCredentialsRoutes } from '../features/provider-credentials/routes.ts'
+import { resealJobs, watchCredentialStatuses } from '../features/provider-credentials/upkeep.ts'
+import { probeProvider } from '../gateway/upstream/probe.ts'
+import type { JobKind } from '../jobs/job.ts'
+import { noCredential } from '../providers/provider.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Runtime } from './runtime.ts'
+
+interface ProviderCredentialsInput {
+  readonly runtime: Runtime
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly config: Config
+  readonly log: Log
+  /** Secret of the installation. */
+  readonly secret: Uint8Array
+}
+
+interface ApiDeps extends FeatureDeps {
+  readonly cursorKey: Uint8Array
+  readonly writeAudit: WriteAudit
+  readonly changed: () => Promise<void>
+}
+
+export interface ProviderCredentials {
+  readonly port: AccountCredentialsPort
+  /** Background jobs by kind. */
+  readonly jobs: Readonly<Record<string, JobKind>>
+  /** Below `/v1`. */
+  addApiRoutes(app: FastifyInstance, deps: ApiDeps): Promise<void>
+  close(): Promise<void>
+}
+
+export function createProviderCredentials(input: ProviderCredentialsInput): ProviderCredentials {
+  const { runtime, database, config, log } = input
+  const { db } = database
+  const sealer = sealerOf(input)
+  const statuses = watchCredentialStatuses({ db, now: runtime.now, log })
+  return {
+    port: {
+      ...createAccountCredentials({ db, sealer, log }),
+      feePpm: (plan) => Math.round((runtime.config().plans[plan]?.byok_fee_percent ?? 0) * PPM_PER_PERCENT),
+    },
+    jobs: config.secret_previous === undefined ? {} : resealJobs({ db, sealer }),
+    async addApiRoutes(app, deps) {
+      const keyed = (name: string) => {
+        const upstream = runtime.upstreams.find(name)
+        return upstream?.provider.authorize === noCredential ? undefined : upstream
+      }
+      const probe = (name: string, apiKey: string, waitMs: number) => {
+        const upstream = keyed(name)
+        return upstream && probeProvider({ ...upstream, credentials: [apiKey] }, waitMs)
+      }
+      const providers = () => [...runtime.upstreams.names].filter((name) => keyed(name) !== undefined)
+      await app.register(providerCredentialsRoutes({ ...deps, sealer, probe, providers }))
+    },
+    close: statuses.close,
+  }
+}
+
+const PPM_PER_PERCENT = 10_000
+
+/** The current key, and the previous one during a change of the installation's secret. */
+function sealerOf({ secret, config: { secret_previous: previous } }: ProviderCredentialsInput): Sealer {
+  const purpose = 'provider credentials'
+  return createSealer({
+    current: deriveKey(secret, purpose),
+    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
+  })
+}
