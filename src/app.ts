@@ -12,6 +12,7 @@ import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
 import { createProviderCredentials, type ProviderCredentials } from './app/provider-credentials.ts'
+import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
@@ -19,6 +20,7 @@ import type { Config } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/database.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/completion.ts'
+import type { ParseLargeBody } from './domain/json-body.ts'
 import { endingPrices, type ModelKind } from './domain/model.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
@@ -32,6 +34,7 @@ import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
 import { providerProbeRoute } from './features/providers/probe-routes.ts'
 import { type RefusalAlerts, startRefusalAlerts } from './features/providers/refusal-alerts.ts'
 import { providersRoutes } from './features/providers/routes.ts'
+import { resealJobs } from './features/responses/reseal.ts'
 import { completionStreamRoute } from './features/usage/completion-stream.ts'
 import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
 import { createLargeBodies } from './gateway/large-bodies.ts'
@@ -46,12 +49,13 @@ import { createEventStreams, type EventStreams } from './http/event-stream.ts'
 import { messagesRoute } from './http/messages-route.ts'
 import { docsRoute, documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
-import { bodyCaps, createBodyBudget } from './http/request-body.ts'
+import { type BodyBudget, bodyCaps, createBodyBudget } from './http/request-body.ts'
 import { rerankRoute } from './http/rerank-route.ts'
 import { responsesRoute } from './http/responses-route.ts'
 import { createHttpServer, type ServerInput } from './http/server.ts'
 import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
+import type { JobKind } from './jobs/job.ts'
 import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
 import type { ClientApi } from './protocols/client-api.ts'
 import { chatCompletionsApi } from './protocols/openai-chat/client/index.ts'
@@ -97,20 +101,20 @@ export async function createApp(input: AppInput): Promise<App> {
   const webhooks = createWebhooks({ ...input, runtime })
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
-  const audits = auditJobs({ ...webhooks, db: database.db, now: runtime.now, log })
   const byok = createProviderCredentials({ ...input, runtime })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...audits, ...byok.jobs }
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...byok.jobs, ...plainJobs(input, { runtime, webhooks }) }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money.processes, log })
   const streams = createStreams({ ...input, runtime, instanceId: money.instanceId })
-  const gateway = createDataPlane({ runtime, money, tokens, limits, streams, byok })
+  const base = { runtime, money, limits, streams, byok, bodies: createBodies(config) }
+  const gateway = createDataPlane({ ...base, tokens })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
-  const parts = { runtime, money, limits, streams, identity, webhooks, agents, completionStreams, gateway, byok }
+  const parts = { ...base, identity, webhooks, agents, completionStreams, gateway }
   const metrics = createAppMetrics(parts, { strain: pressure.strain, audit: auditStatus(database.db, runtime.clock) })
   const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), byok]
-  const server = await openServer(input, runtime, { draining: () => draining, strain: pressure.strain })
+  const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server.host, money)
   await Promise.all([money.start(gateway), limits.started()])
@@ -135,6 +139,16 @@ export async function createApp(input: AppInput): Promise<App> {
   }
 }
 
+/** Background work that needs no more than the database. */
+function plainJobs(
+  { database, log, secret, config }: AppInput,
+  { runtime, webhooks }: Pick<Parts, 'runtime' | 'webhooks'>,
+): Readonly<Record<string, JobKind>> {
+  const { db } = database
+  const keys = responseKeys({ secret, config })
+  return { ...auditJobs({ ...webhooks, db, now: runtime.now, log }), ...resealJobs({ db, keys }) }
+}
+
 function createRefusalAlerts(
   { database, log }: AppInput,
   { runtime, money, webhooks }: Pick<Parts, 'runtime' | 'money' | 'webhooks'>,
@@ -144,22 +158,34 @@ function createRefusalAlerts(
   return startRefusalAlerts({ db: database.db, now: runtime.now, recordEvent, isScripted, wake: money.wake, log })
 }
 
+/** Memory for request bodies, and the thread that parses large ones, until it is closed. */
+interface Bodies {
+  readonly budget: BodyBudget
+  readonly parseLarge: ParseLargeBody
+  readonly close: () => Promise<void>
+}
+
+function createBodies({ server }: Config): Bodies {
+  const budget = createBodyBudget(bodyCaps(getHeapStatistics().heap_size_limit, server.body_limit_bytes))
+  const { parse, close } = createLargeBodies()
+  return { budget, parseLarge: parse, close }
+}
+
 /** Its `close` ends the thread that parses large bodies. */
 async function openServer(
   { config, log }: AppInput,
-  { ids }: Runtime,
+  { runtime: { ids }, bodies }: Pick<Parts, 'runtime' | 'bodies'>,
   state: Pick<ServerInput, 'draining' | 'strain'>,
 ): Promise<FastifyInstance> {
-  const { trust_proxy: trustProxy, cors_origins: corsOrigins, body_limit_bytes: limit } = config.server
-  const budget = createBodyBudget(bodyCaps(getHeapStatistics().heap_size_limit, limit))
-  const { parse, close } = createLargeBodies()
+  const { trust_proxy: trustProxy, cors_origins: corsOrigins } = config.server
+  const { budget, parseLarge, close } = bodies
   const server = await createHttpServer({
     ...state,
     newRequestId: ids.request,
     trustProxy,
     corsOrigins,
     onError: (error, requestId) => logError(log, error, requestId),
-    bodies: { budget, parseLarge: parse, chatEndpoint: chatCompletionsApi.endpoint },
+    bodies: { budget, parseLarge, chatEndpoint: chatCompletionsApi.endpoint },
   })
   server.addHook('onClose', close)
   return server
@@ -201,11 +227,17 @@ interface Parts {
   /** Of completions that have just ended. */
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
+  readonly bodies: Bodies
   readonly metrics: Metrics
   readonly draining: () => boolean
 }
 
-async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
+interface ApiParts extends Parts {
+  readonly responses: StoredResponses
+}
+
+async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts): Promise<void> {
+  const parts: ApiParts = { ...given, responses: createStoredResponses({ ...input, ...given.bodies, ...given }) }
   const { config, database, version } = input
   const { identity, limits, metrics, draining } = parts
   const { public_url: publicUrl, metrics_port: metricsPort, metrics_open: open } = config.server
@@ -231,7 +263,7 @@ async function addRoutes(server: FastifyInstance, input: AppInput, parts: Parts)
   })
 }
 
-async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Promise<void> {
+async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): Promise<void> {
   const { database, secret } = input
   const { runtime, money, identity, webhooks, agents, completionStreams: listeners } = parts
   const { instanceId, wake } = money
@@ -275,8 +307,8 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: Parts): Prom
 }
 
 /** The endpoints of OpenAI clients. */
-async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Parts): Promise<void> {
-  const { runtime, identity, gateway, limits } = parts
+async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: ApiParts): Promise<void> {
+  const { runtime, identity, gateway, limits, responses } = parts
   requireCaller(app, identity.authentication.authenticate, limits.gate)
   const { body_limit_bytes: bodyLimitBytes } = config.server
   const answeredBy = (api: ClientApi): ApiRouteInput => ({
@@ -292,7 +324,9 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Pa
   completionsRoute(app, answeredBy(completionsApi))
   embeddingsRoute(app, answeredBy(embeddingsApi))
   rerankRoute(app, answeredBy(rerankApi))
-  responsesRoute(app, answeredBy(responsesApi))
+  const { complete, countTokens } = responses
+  responsesRoute(app, { ...answeredBy(responsesApi), complete, countTokens })
+  await responses.addRoutes(app)
   await app.register(
     modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),
   )

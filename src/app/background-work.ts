@@ -77,7 +77,12 @@ function jobKinds({ runtime, log, jobs, recovery, committer, idempotency }: Back
       })
     }),
     ...invoiceJobs({ db, ids, now }),
-    ...retentionJobs({ db, now, keepStreamMs: () => config().streams.keep_ms }),
+    ...retentionJobs({
+      db,
+      now,
+      keepStreamMs: () => config().streams.keep_ms,
+      responseDays: () => config().responses.retention_days,
+    }),
     ...membersJobs({ db, now }),
     ...oauthJobs({ db, now }),
     ...sessionJobs({ db, now }),

@@ -215,6 +215,7 @@ test('a backup of an earlier schema is migrated', async (t) => {
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
+  '0017-stored-responses': 'drop table response',
   '0016-provider-credentials': `drop table provider_credential; alter table account drop column provider_credentials;
     alter table hold drop column byok_fee_ppm`,
   '0015-lineage': `drop index api_key_by_parent; alter table api_key drop column parent_id;

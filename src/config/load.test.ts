@@ -120,6 +120,7 @@ plans:
   team: { requests_per_minute: 50 }
 ledger: { outage_exposure_usd: 0 }
 streams: { keep_ms: 600000, grace_ms: 15000 }
+responses: { store: false, retention_days: 30, max_bytes: 4194304 }
 accounts: { default_plan: team }
 auth:
   providers: [ { kind: oidc, name: "Example", issuer: "https://login.example.com", client_id: us, client_secret: "\${OIDC_SECRET}", allowed_domains: [example.com] } ]

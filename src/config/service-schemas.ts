@@ -82,6 +82,19 @@ export const STREAMS_SCHEMA = defaultedSection(
   { description: 'Streams that can be resumed.' },
 )
 
+export const RESPONSES_SCHEMA = defaultedSection(
+  {
+    store: flag('Whether responses of the Responses API are stored for `previous_response_id`.', false),
+    retention_days: count('How long a stored response is kept, in days.', { maximum: 3_650, default: 30 }),
+    max_bytes: count('Largest response that is stored, with the input of its request, in bytes.', {
+      minimum: 1_024,
+      maximum: 67_108_864,
+      default: 4_194_304,
+    }),
+  },
+  { description: 'Stored responses.' },
+)
+
 export const ACCOUNTS_SCHEMA = defaultedSection(
   {
     default_plan: Type.String({

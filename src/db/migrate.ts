@@ -13,7 +13,7 @@ import {
   lineage,
   tariffs,
 } from './migrations/0009-0015.ts'
-import { providerCredentials } from './migrations/0016-0020.ts'
+import { providerCredentials, storedResponses } from './migrations/0016-0020.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
 
@@ -41,6 +41,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0014-denied-attempts', statements: deniedAttempts },
   { name: '0015-lineage', statements: lineage },
   { name: '0016-provider-credentials', statements: providerCredentials },
+  { name: '0017-stored-responses', statements: storedResponses },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -8,7 +8,7 @@ import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
 import type { AdmittedRequest, RoutedModel } from './completion.ts'
-import type { Admission, GatewayPorts } from './ports.ts'
+import type { Admission, GatewayPorts, StoreAnswer } from './ports.ts'
 import { isOwn } from './routing/account-credentials.ts'
 import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
 import type { Route } from './routing/health.ts'
@@ -33,6 +33,8 @@ export interface Incoming {
   readonly receivedAt: number
   /** The last event that the client has of a stream with an `Idempotency-Key`. */
   readonly lastEventId?: number | undefined
+  /** Undefined: the answer is not stored. */
+  readonly store?: StoreAnswer | undefined
 }
 
 /** The request, for the models that may answer it. @throws GatewayError */
@@ -89,6 +91,7 @@ function admitWith(
     receivedAt,
     requestId,
     clientRequestId,
+    store: incoming.store,
   })
   const limits = ports.admit(caller, () => worstTokens(first, fallbacks))
   return limits instanceof Promise ? limits.then(withLimits) : withLimits(limits)

@@ -12,7 +12,7 @@ import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price/price.ts'
 import type { AnswerStream, ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
-import type { Admission } from './ports.ts'
+import type { Admission, StoreAnswer } from './ports.ts'
 import type { KeptStream } from './resumable/stream.ts'
 import type { Candidate, Route } from './routing/health.ts'
 import type { RunningAttempt } from './routing/running-attempt.ts'
@@ -58,6 +58,8 @@ export interface AdmittedRequest extends RoutedModel {
   readonly receivedAt: number
   readonly requestId: string
   readonly clientRequestId: string | undefined
+  /** Undefined: the answer is not stored. */
+  readonly store?: StoreAnswer | undefined
 }
 
 /** What is held for a request, and the limits that follow from it. Replaced by hold.ts, and by attempt.ts with the model. */

@@ -5,7 +5,7 @@ import { limitHeaders } from '../domain/limits.ts'
 import { deprecationHeaders } from '../domain/model.ts'
 import { usdNumber, usdText } from '../domain/money.ts'
 import { reach } from '../lib/crash-point.ts'
-import type { AnswerStream, WholeAnswer } from '../protocols/client-api.ts'
+import type { AnswerHead, AnswerStream, Bill, WholeAnswer } from '../protocols/client-api.ts'
 import type { AdmittedRequest, Answering, AttemptState, Completion } from './completion.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { commitAnswer, commitStream, lastWords, wholeAnswer } from './resumable/idempotency.ts'
@@ -31,22 +31,44 @@ export async function deliverWhole(
   const answer = await gather(completion, answering)
   const priced = priceAnswer(completion, ports)
   const settlement = priced instanceof Promise ? await priced : priced
-  const ending = { settlement, status: cancellation.abandoned ? 'client_left' : 'completed' } as const
-  if (cancellation.disconnected && idempotent === undefined) return void settle(completion, ports, ending)
   const { usage, costNanoUsd } = settlement
   const { id, createdAt } = admitted
   const { answersAs: model } = completion.current
   const created = Math.floor(createdAt / 1000)
   const bill = { usage, costUsd: usdNumber(costNanoUsd), completedAt: Math.floor(ports.now() / 1000) }
-  const body = answer.render({ id, created, model, ...bill })
+  const rendering = renderStored(completion, answer, { id, created, model, ...bill })
+  const { body, isStored } = rendering instanceof Promise ? await rendering : rendering
+  const ending = { settlement, status: cancellation.abandoned ? 'client_left' : 'completed' } as const
+  if (cancellation.disconnected && idempotent === undefined) return void settle(completion, ports, ending)
   if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
-  const headers = completionHeaders(completion, ports)
+  const headers = completionHeaders(completion, ports, isStored === false ? STORE : NONE)
   headers['x-turnpike-cost-usd'] = usdText(costNanoUsd)
   if (idempotent === undefined) void settle(completion, ports, ending)
   else await commitAnswer(completion, ports, { ending, answer: wholeAnswer(body, headers) })
   if (cancellation.disconnected) return
   client.sendJson(body, headers)
   reach('after_last_byte')
+}
+
+interface Rendered {
+  readonly body: string
+  /** Undefined: it was not to be stored. */
+  readonly isStored: boolean | undefined
+}
+
+/** Renders an answer. One that is to be stored is stored first, unless its client has left; it says what came of it. */
+function renderStored(
+  { admitted, cancellation }: Completion,
+  answer: WholeAnswer,
+  head: AnswerHead & Bill,
+): Rendered | Promise<Rendered> {
+  const { store } = admitted
+  const body = answer.render(head)
+  if (store === undefined || cancellation.abandoned) return { body, isStored: undefined }
+  return store(body).then((isStored) => ({
+    body: isStored ? body : answer.render({ ...head, isStored }),
+    isStored,
+  }))
 }
 
 async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<WholeAnswer> {
@@ -102,18 +124,28 @@ export async function deliverStream(delivery: StreamDelivery, answering: Answeri
   }
   const priced = priceAnswer(completion, ports)
   const settlement = priced instanceof Promise ? await priced : priced
-  if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
-  const ending = { settlement, status: cancellation.disconnected ? 'client_left' : 'completed' } as const
-  const last = renderer.close({
+  const bill = {
     usage: settlement.usage,
     costUsd: usdNumber(settlement.costNanoUsd),
     completedAt: Math.floor(ports.now() / 1000),
-  })
+  }
+  const storing = storeStreamed(delivery, bill)
+  const isStored = storing instanceof Promise ? await storing : storing
+  if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
+  const ending = { settlement, status: cancellation.disconnected ? 'client_left' : 'completed' } as const
+  const last = renderer.close(isStored === false ? { ...bill, isStored } : bill)
   if (completion.idempotent?.stream === undefined) void settle(completion, ports, ending)
   else commitStream(completion, ports, { ending, last })
   write(delivery, last)
   if (isWritten(completion)) client.endStream()
   reach('after_last_byte')
+}
+
+/** Stores an answer that is to be stored, unless its client has left. Undefined: it was not to be. */
+function storeStreamed({ completion, renderer }: StreamDelivery, bill: Bill): Promise<boolean> | undefined {
+  const { admitted, cancellation } = completion
+  if (admitted.store === undefined || renderer.whole === undefined || cancellation.abandoned) return undefined
+  return admitted.store(renderer.whole(bill))
 }
 
 interface Relay {
@@ -184,10 +216,11 @@ export function failClient(
 /** A list of warnings, in bytes: clients reject response heads that are too long. */
 export const MAX_WARNINGS_BYTES = 2 * 1024
 
-/** Headers of a completion beside those of its body. */
+/** Headers of a completion beside those of its body. @param atEnd Warnings that its end adds. */
 export function completionHeaders(
   { admitted, current, attempt, reservation, route: { skipped } }: Completion,
   { clock, now }: GatewayPorts,
+  atEnd = NONE,
 ): Record<string, string> {
   const { limits, receivedAt, request } = admitted
   const { model } = current
@@ -201,9 +234,9 @@ export function completionHeaders(
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)
   const warnings = answering?.calls[0]?.warnings ?? NONE
   const { unheeded = NONE } = request
-  if (reservation.lowered) headers['x-turnpike-warnings'] = warningsText(['max_tokens', ...unheeded, ...warnings])
-  else if (unheeded.length + warnings.length > 0)
-    headers['x-turnpike-warnings'] = warningsText([...unheeded, ...warnings])
+  const lowered = reservation.lowered ? LOWERED : NONE
+  if (lowered.length + unheeded.length + warnings.length + atEnd.length > 0)
+    headers['x-turnpike-warnings'] = warningsText([...lowered, ...unheeded, ...warnings, ...atEnd])
   return headers
 }
 
@@ -227,6 +260,8 @@ export function clientError(completion: Completion, ports: GatewayPorts, error: 
 }
 
 const NONE: readonly string[] = []
+const LOWERED: readonly string[] = ['max_tokens']
+const STORE: readonly string[] = ['store']
 
 /**
  * Joins names with commas. A client may have chosen them, such as properties of a schema: characters that a header cannot

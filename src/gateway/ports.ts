@@ -23,6 +23,13 @@ export interface Admission extends LimitStates {
   settle(tokens: number): void
 }
 
+/**
+ * Stores an answer before its last byte is sent. Never rejects.
+ * @param answer JSON text, whole.
+ * @returns Whether it is stored, in every process.
+ */
+export type StoreAnswer = (answer: string) => Promise<boolean>
+
 export interface GatewayPorts {
   /**
    * Throws or rejects with `GatewayError` when a rate limit is reached. A promise only where limits are counted elsewhere.

@@ -166,7 +166,8 @@ export function byNumber({ number }: { readonly number: number }): string {
   return String(number)
 }
 
-function readLimit(limit: string | number | undefined, { usual, most }: PageSizes): number {
+/** The number of items in a page. Throws `GatewayError` for a limit out of range. */
+export function readLimit(limit: string | number | undefined, { usual, most }: PageSizes = SIZES): number {
   if (limit === undefined) return usual
   if (typeof limit === 'string' && !/^-?\d{1,15}$/.test(limit)) {
     throw new GatewayError('invalid_type', "'limit' must be a whole number.", { param: 'limit' })

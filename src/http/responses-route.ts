@@ -13,7 +13,7 @@ export const ResponsesRequest = Type.Object(
     input: Type.Union([Type.String(), Type.Array(item, { minItems: 1 })], {
       description:
         'A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, ' +
-        'custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools.',
+        'custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools, item_reference.',
     }),
     instructions: optional(Type.String({ description: 'A system message before the input.' })),
     stream: optional(Type.Boolean({ default: false })),
@@ -38,9 +38,16 @@ export const ResponsesRequest = Type.Object(
     safety_identifier: optional(Type.String()),
     service_tier: optional(Type.String()),
     user: optional(Type.String()),
-    store: optional(Type.Boolean({ description: 'Answered as false: responses are not stored.' })),
+    store: optional(
+      Type.Boolean({
+        description:
+          'Stores the response, where the operator allows it; then the default. Otherwise answered as false.',
+      }),
+    ),
     background: optional(Type.Boolean({ description: 'true: 422.' })),
-    previous_response_id: optional(Type.String({ description: '400 `previous_response_not_found`.' })),
+    previous_response_id: optional(
+      Type.String({ description: 'A stored response to continue; else 400 `previous_response_not_found`.' }),
+    ),
   },
   {
     $id: 'ResponsesRequest',
@@ -69,7 +76,7 @@ export const ResponseResource = Type.Object(
       Type.Object({ reason: Type.String({ description: 'max_output_tokens, content_filter.' }) }),
       Type.Null(),
     ]),
-    store: Type.Literal(false),
+    store: Type.Boolean({ description: 'Whether it is stored.' }),
     usage: Type.Object(
       {
         input_tokens: Type.Integer({ minimum: 0, description: 'Including those read from a cache.' }),
@@ -93,7 +100,8 @@ export function responsesRoute(app: FastifyInstance, input: ApiRouteInput): void
     description:
       "OpenAI's Responses API over the models of every provider. With `stream: true` the answer is an event stream " +
       'from `response.created` to `response.completed` or `response.incomplete`; a failure after it began is an ' +
-      '`error` event, then `response.failed`. Nothing is stored: send all items of the conversation as `input`.',
+      '`error` event, then `response.failed`. Where the operator does not allow to store responses, send all items of ' +
+      'the conversation as `input`.',
     tags: ['Responses'],
     body: ResponsesRequest,
     response: { 200: wholeOrStream('The response', 'ResponseResource', StreamEvent) },

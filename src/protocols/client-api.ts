@@ -24,6 +24,8 @@ export interface Bill {
   readonly costUsd: number | undefined
   /** When the answer was complete, in Unix seconds. */
   readonly completedAt?: number | undefined
+  /** False: the answer was to be stored, and could not be. */
+  readonly isStored?: boolean | undefined
 }
 
 /** A whole answer in the making. Ignores usage events, since the caller has the bill. */
@@ -36,6 +38,11 @@ export interface WholeAnswer {
 /** One per stream. Every method returns the text to send, which may be empty. */
 export interface AnswerStream {
   push(event: ChatEvent): string
+  /**
+   * A complete answer as JSON text, where one that is delivered as a stream may be stored; `close` must follow. Absent: no
+   * answer of this API is stored.
+   */
+  whole?(bill: Bill): string
   /** Ends a complete answer, whose choices have all finished. */
   close(bill: Bill): string
   /** The end of a stream that broke off, where it depends on what came before; otherwise `renderBroken`. Changes nothing. */

@@ -19,6 +19,7 @@ const TENANT_TABLES = [
   'hold',
   'ledger',
   'idempotency',
+  'response',
   'invoice',
   'usage_alert',
   'member',
@@ -49,6 +50,8 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/"(device_token|invitation)"[^;]*"expires_at" </s, 'retention'],
   [/^insert into plan_allowance /, 'a migration: allowances that were granted before it'],
   [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
+  [/from "response" where "created_at" </, 'retention'],
+  [/from "response" where "sealed_with" </, 'a change of the secret'],
   [/from "(delivery|event)" where "(ended|created)_at" </, 'retention'],
   [/^update api_key set scopes = /, 'a migration: keys of operators that listed every scope'],
   [

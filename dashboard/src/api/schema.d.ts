@@ -109,7 +109,7 @@ export interface paths {
     "/v1/responses": {
         /**
          * Create a response
-         * @description OpenAI's Responses API over the models of every provider. With `stream: true` the answer is an event stream from `response.created` to `response.completed` or `response.incomplete`; a failure after it began is an `error` event, then `response.failed`. Nothing is stored: send all items of the conversation as `input`.
+         * @description OpenAI's Responses API over the models of every provider. With `stream: true` the answer is an event stream from `response.created` to `response.completed` or `response.incomplete`; a failure after it began is an `error` event, then `response.failed`. Where the operator does not allow to store responses, send all items of the conversation as `input`.
          */
         post: operations["postResponses"];
     };
@@ -119,6 +119,25 @@ export interface paths {
          * @description Counts a prompt here, as its provider is expected to count it. Nothing is sent, and nothing charged.
          */
         post: operations["postResponsesInputTokens"];
+    };
+    "/v1/responses/{id}": {
+        /**
+         * Get a stored response
+         * @description Returns a response that was created with `store: true`, where the operator allows it. Whole: `stream=true` is refused.
+         */
+        get: operations["getResponsesById"];
+        /**
+         * Delete a stored response
+         * @description Deletes a response. Conversations that it is part of cannot be continued by ID any more.
+         */
+        delete: operations["deleteResponsesById"];
+    };
+    "/v1/responses/{id}/input_items": {
+        /**
+         * List the input items of a stored response
+         * @description Returns the items that the response was made from: those of earlier responses that it continues, and those of its request.
+         */
+        get: operations["getResponsesByIdInputItems"];
     };
     "/v1/models": {
         /**
@@ -994,7 +1013,7 @@ export interface components {
         ResponsesRequest: {
             /** @description Model ID; GET /v1/models lists them. */
             model: string;
-            /** @description A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools. */
+            /** @description A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools, item_reference. */
             input: string | ({
                 type?: string;
             } & {
@@ -1053,8 +1072,8 @@ export interface components {
                 /** @description max_output_tokens, content_filter. */
                 reason: string;
             } | null;
-            /** @enum {boolean} */
-            store: false;
+            /** @description Whether it is stored. */
+            store: boolean;
             usage: {
                 /** @description Including those read from a cache. */
                 input_tokens: number;
@@ -1920,7 +1939,7 @@ export interface operations {
                 "application/json": {
                     /** @description Model ID; GET /v1/models lists them. */
                     model: string;
-                    /** @description A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools. */
+                    /** @description A text, or items: message, reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, local_shell_call, local_shell_call_output, additional_tools, item_reference. */
                     input: string | ({
                         type?: string;
                     } & {
@@ -2000,6 +2019,117 @@ export interface operations {
                         /** @enum {string} */
                         object: "response.input_tokens";
                         input_tokens: number;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getResponsesById: {
+        parameters: {
+            query?: {
+                /** @description `true`: 422. */
+                stream?: "true" | "false";
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description As in the Open Responses specification; other fields repeat the request. */
+            200: {
+                content: {
+                    "application/json": components["schemas"]["ResponseResource"];
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteResponsesById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "response";
+                        /** @enum {boolean} */
+                        deleted: true;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getResponsesByIdInputItems: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description By position. */
+                order?: "asc" | "desc";
+                /** @description ID of the last item of the previous page. */
+                after?: string;
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "list";
+                        data: ({
+                            type: string;
+                            id: string;
+                        } & {
+                            [key: string]: unknown;
+                        })[];
+                        first_id: string | null;
+                        last_id: string | null;
+                        has_more: boolean;
                     };
                 };
             };

@@ -24,3 +24,18 @@ export const providerCredentials: readonly string[] = [
   'alter table account add column provider_credentials integer',
   'alter table hold add column byok_fee_ppm integer',
 ]
+
+/** Responses that accounts have stored. Their content is sealed; what queries need of it stands beside it. */
+const response = `create table response (
+  account_id text not null references account (id),
+  id text not null check (id <> ''),
+  previous_id text check (previous_id <> ''),
+  items integer not null check (items >= 0),
+  items_bytes integer not null check (items_bytes >= 0),
+  sealed_with text not null,
+  content blob not null,
+  created_at integer not null check (created_at >= 0),
+  primary key (account_id, id)
+) strict, without rowid`
+
+export const storedResponses: readonly string[] = [response, 'create index response_by_time on response (created_at)']

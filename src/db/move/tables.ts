@@ -23,6 +23,7 @@ export const MOVED_TABLES: readonly string[] = [
   'invoice',
   'usage_alert',
   'idempotency',
+  'response',
   'hold',
   'job',
   'person',

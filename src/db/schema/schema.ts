@@ -43,6 +43,7 @@ export interface Database {
   readonly ledger_seal: money.LedgerSealTable
   readonly plan_allowance: money.PlanAllowanceTable
   readonly idempotency: IdempotencyTable
+  readonly response: ResponseTable
   readonly invoice: InvoiceTable
   readonly usage_alert: webhooks.UsageAlertTable
   readonly instance: InstanceTable
@@ -211,6 +212,24 @@ export interface IdempotencyTable {
   body: string | null
   created_at: number
   ended_at: number | null
+}
+
+/** Stored responses of the Responses API. */
+export interface ResponseTable {
+  account_id: AccountId
+  /** `resp_…`, which its items' IDs contain. */
+  id: string
+  /** The response that it continues. */
+  previous_id: string | null
+  /** Items of its request and of its output. */
+  items: number
+  /** Length of their JSON text. */
+  items_bytes: number
+  /** Names the key that `content` is sealed with. */
+  sealed_with: string
+  /** Sealed; see `features/responses/content.ts`. */
+  content: Uint8Array
+  created_at: number
 }
 
 /** Closed months. Numbers run per account. */

@@ -20,8 +20,13 @@ const KEEP_DAYS = 400
 const SETTLED_WITHIN_MS = 31 * DAY_MS
 const ACCOUNTS_PER_QUERY = 200
 
+interface RetentionJobsInput extends Omit<RetentionInput, 'signal'> {
+  /** How long a stored response is kept. */
+  readonly responseDays: () => number
+}
+
 /** Background work of retention, by the names of its kinds. */
-export function retentionJobs(input: Omit<RetentionInput, 'signal'>): Readonly<Record<string, JobKind>> {
+export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): Readonly<Record<string, JobKind>> {
   const repeated = (minutes: number, work: (input: RetentionInput) => Promise<number>) =>
     every(minutes * MINUTE_MS, async (_job, { signal }) => {
       await work({ ...input, signal })
@@ -30,6 +35,7 @@ export function retentionJobs(input: Omit<RetentionInput, 'signal'>): Readonly<R
     'retention.idempotency': repeated(15, deleteIdempotencyKeys),
     'retention.usage': repeated(60, retireUsage),
     'retention.traces': repeated(60, deleteTraces),
+    'retention.responses': repeated(15, (given) => deleteResponses(given, responseDays())),
   }
 }
 
@@ -40,6 +46,26 @@ export async function deleteTraces({ db, now, signal }: RetentionInput): Promise
   const gone = db.deleteFrom('instance').where('seen_at', '<', now() - KEEP_INSTANCES_MS)
   const instances = Number((await gone.executeTakeFirst()).numDeletedRows)
   return jobs + instances + (await inBatches(() => deleteDenied(db, now() - KEEP_DENIED_MS), signal))
+}
+
+/** Responses deleted in one transaction, which may each be as large as `responses.max_bytes`. */
+const BATCH_RESPONSES = 50
+
+/** Deletes stored responses. @returns How many. */
+export async function deleteResponses({ db, now, signal }: RetentionInput, days: number): Promise<number> {
+  const before = now() - days * DAY_MS
+  const oldest = db
+    .selectFrom('response')
+    .select(['account_id', 'id'])
+    .where('created_at', '<', before)
+    .orderBy('created_at')
+    .limit(BATCH_RESPONSES)
+  return await inBatches(async () => {
+    const deleting = db
+      .deleteFrom('response')
+      .where(({ eb, refTuple }) => eb(refTuple('account_id', 'id'), 'in', oldest.$asTuple('account_id', 'id')))
+    return Number((await deleting.executeTakeFirst()).numDeletedRows)
+  }, signal)
 }
 
 async function deleteDenied(db: Kysely<Database>, before: number): Promise<number> {

@@ -10,7 +10,7 @@ import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/s
 import { type AccountId, type AuditId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'
 import { deleteIdempotencyKeys } from './idempotency.ts'
-import { deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
+import { deleteResponses, deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -139,6 +139,35 @@ test('R-F6: usage goes in transactions of 500 rows at most, and each is whole [l
   assert.deepEqual(retired, [500n, 500n, 200n])
   const credit = await database.db.selectFrom('credit').select('retired_nano_usd').executeTakeFirstOrThrow()
   assert.equal(credit.retired_nano_usd, 1_200n)
+})
+
+test('stored responses go in transactions of 50, when they are as old as the retention [limit: retention-responses]', async (t) => {
+  const database = await temporaryDatabase(t)
+  await ensureAccounts(database, [ada, bob])
+  const empty = { previous_id: null, items: 0, items_bytes: 0, sealed_with: '', content: Buffer.from('x') }
+  const row = (account_id: AccountId, at: number, created_at: number) => ({
+    ...empty,
+    ...{ account_id, id: `resp_${at}`, created_at },
+  })
+  const limit = NOW - 30 * DAY_MS
+  const old = Array.from({ length: 60 }, (_, at) => [row(ada, at, limit - 1), row(bob, at, limit - 2)]).flat()
+  const kept = [row(ada, 100, limit), row(bob, 100, NOW)]
+  await database.db
+    .insertInto('response')
+    .values([...old, ...kept])
+    .execute()
+  const deleted: bigint[] = []
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      deleted.push(result.numAffectedRows ?? 0n)
+      return result
+    },
+  }
+  const db = database.db.withPlugin(counting)
+  assert.equal(await deleteResponses({ db, now: () => NOW }, 30), 120)
+  assert.deepEqual(deleted, [50n, 50n, 20n, 0n])
+  assert.equal((await everything(database, 'response')).length, 2)
 })
 
 test('a deletion whose cost cannot be noted does not happen', async (t) => {
@@ -341,13 +370,14 @@ test('retention stops between two batches when asked to, and goes on the next ti
   assert.equal(left, 2)
   const database = await temporaryDatabase(t)
   await ensureAccounts(database, [ada])
-  const kinds = retentionJobs(now(database))
+  const kinds = retentionJobs({ ...now(database), responseDays: () => 30 })
   assert.deepEqual(
     Object.entries(kinds).map(([kind, { everyMs }]) => [kind, everyMs]),
     [
       ['retention.idempotency', HOUR_MS / 4],
       ['retention.usage', HOUR_MS],
       ['retention.traces', HOUR_MS],
+      ['retention.responses', HOUR_MS / 4],
     ],
   )
   const job = { id: 'job_1', kind: 'k', name: 'schedule', payload: null, attempt: 1, createdAt: 1 }

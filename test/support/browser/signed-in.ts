@@ -17,7 +17,8 @@ import { openLog } from '../../../src/telemetry/log.ts'
 import { currentLocation, openLocation, temporaryPath, testIds } from '../database.ts'
 
 export const OWN_PAGE = { 'sec-fetch-site': 'same-origin' }
-const SECRET = Buffer.alloc(32, 9)
+/** Of the installation. */
+export const SECRET = Buffer.alloc(32, 9)
 
 export interface Person {
   readonly userId: UserId

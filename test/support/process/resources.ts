@@ -1,13 +1,15 @@
 /** One of everything that an account can have, by the route that it is found under. */
 import { randomBytes } from 'node:crypto'
+import { responseKeys } from '../../../src/app/responses.ts'
 import { SCOPES } from '../../../src/domain/identity/caller.ts'
 import type { AccountId, InvoiceId, KeyId, UserId, WebhookId } from '../../../src/domain/ids.ts'
 import { createAccount } from '../../../src/features/accounts/queries.ts'
 import { type InvoiceDocument, writeDocument } from '../../../src/features/invoices/document.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
 import { createInvitation } from '../../../src/features/members/invitations.ts'
+import { createResponseStore } from '../../../src/features/responses/store.ts'
 import { insertSession } from '../../../src/features/sessions/queries.ts'
-import type { AppForTests } from '../browser/signed-in.ts'
+import { type AppForTests, SECRET } from '../browser/signed-in.ts'
 import { testIds } from '../database.ts'
 import { completionRecord, recordCompletions } from '../ledger/completions.ts'
 
@@ -87,6 +89,8 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     of: 'account',
     unknownId: `chatcmpl-${NOBODYS}`,
   },
+  '/v1/responses': { make: makeResponse, of: 'account', unknownId: `resp_${NOBODYS}` },
+  '/responses': { make: makeResponse, of: 'account', unknownId: `resp_${NOBODYS}` },
   '/v1/invoices': { make: makeInvoice, of: 'account', unknownId: `inv_${NOBODYS}` },
   '/v1/agents': { make: makeAgent, of: 'account', unknownId: `agt_${NOBODYS}` },
   '/v1/provider-credentials': { make: makeProviderCredential, of: 'account', unknownId: `pcr_${NOBODYS}` },
@@ -170,6 +174,15 @@ async function makeProviderCredential({ database: { db } }: AppForTests, { accou
     .insertInto('provider_credential')
     .values({ ...row, secret: randomBytes(60), status: 'untested', created_at: Date.now() })
     .execute()
+  return id
+}
+
+async function makeResponse({ database }: AppForTests, { accountId }: Owner): Promise<string> {
+  const id = testIds.completion().replace('chatcmpl-', 'resp_')
+  const store = createResponseStore({ ...database, keys: responseKeys({ secret: SECRET, config: {} }), now: Date.now })
+  const items = JSON.stringify({ id: 'msg_1', type: 'message', role: 'user', content: [] })
+  const content = { inputItems: 1, response: JSON.stringify({ id, object: 'response' }), items }
+  await store.insert({ accountId, id, previousId: undefined, content, items: 1 })
   return id
 }
 

@@ -13,7 +13,7 @@ export function createResponse(request: ChatRequest, id = ''): WholeAnswer {
     render(head) {
       output.end()
       const { usage } = head
-      return responseText(createFrame(head, echo), {
+      return responseText(createFrame(head, echoWhen(echo, head)), {
         ...endOf(output.finish()),
         completedAt: head.completedAt,
         serviceTier: usage.serviceTier,
@@ -22,6 +22,11 @@ export function createResponse(request: ChatRequest, id = ''): WholeAnswer {
       })
     },
   }
+}
+
+/** A response that could not be stored says so, whatever was asked for. */
+export function echoWhen(echo: Json, { isStored }: Pick<Bill, 'isStored'>): Json {
+  return isStored === false ? { ...echo, store: false } : echo
 }
 
 /** The random part of an id of a completion. */

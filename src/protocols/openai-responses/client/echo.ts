@@ -5,12 +5,13 @@
 
 import { isRecord, type Json } from '../../../lib/json.ts'
 import { isAbsent } from '../../openai-chat/client/checks.ts'
+import type { StoredContext } from './stored.ts'
 
 /** Efforts in the contract; others are in OpenAI's API alone. */
 const EFFORTS: ReadonlySet<unknown> = new Set(['none', 'low', 'medium', 'high', 'xhigh'])
 
-/** @param body A request that has been validated. */
-export function echoOf(body: Json): Json {
+/** @param body A request that has been validated. @param context Undefined: responses are not stored. */
+export function echoOf(body: Json, context?: StoredContext): Json {
   const { reasoning, text, tools } = body
   return {
     background: false,
@@ -21,11 +22,11 @@ export function echoOf(body: Json): Json {
     metadata: body['metadata'] ?? {},
     parallel_tool_calls: body['parallel_tool_calls'] ?? true,
     presence_penalty: body['presence_penalty'] ?? 0,
-    previous_response_id: null,
+    previous_response_id: context?.previousId ?? null,
     prompt_cache_key: body['prompt_cache_key'] ?? null,
     reasoning: echoReasoning(reasoning),
     safety_identifier: body['safety_identifier'] ?? null,
-    store: false,
+    store: context?.store ?? false,
     temperature: body['temperature'] ?? 1,
     text: echoText(text),
     tool_choice: body['tool_choice'] ?? 'auto',

@@ -7,17 +7,23 @@ import { type GatewayError, renderErrorBody } from '../../../domain/errors.ts'
 import type { ClientApi } from '../../client-api.ts'
 import { createResponse } from './answer.ts'
 import { parseResponsesRequest } from './request.ts'
+import type { StoredContext } from './stored.ts'
 import { createResponseStream, renderBroken } from './stream.ts'
 
 export const responsesApi: ClientApi = {
   endpoint: 'POST /v1/responses',
   requestIdHeader: 'x-request-id',
-  parse: parseResponsesRequest,
+  parse: (body) => parseResponsesRequest(body),
   createAnswer: createResponse,
   createStream: createResponseStream,
   renderError: (error, requestId) => renderErrorBody(withOwnParam(error), requestId),
   statusOf: ({ status }) => status,
   renderBroken,
+}
+
+/** The API for a request of an account whose responses are stored. */
+export function storingResponsesApi(context: StoredContext): ClientApi {
+  return { ...responsesApi, parse: (body) => parseResponsesRequest(body, context) }
 }
 
 /** Names of chat completions, to those of this API. */

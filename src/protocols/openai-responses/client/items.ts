@@ -41,8 +41,11 @@ interface Reading {
   hasCustomCalls: boolean
 }
 
-/** @throws GatewayError for the first fault. */
-export function readConversation(instructions: unknown, input: unknown, book: ToolBook): Conversation {
+/**
+ * @param earlierItems Items at the beginning of the input that are of earlier requests: what was ignored of them was said then.
+ * @throws GatewayError for the first fault.
+ */
+export function readConversation({ instructions, input }: Json, book: ToolBook, earlierItems = 0): Conversation {
   const reading: Reading = {
     book,
     messages: isAbsent(instructions) ? [] : [{ role: 'system', content: stringAt(instructions, 'instructions') }],
@@ -52,7 +55,7 @@ export function readConversation(instructions: unknown, input: unknown, book: To
     hasCustomCalls: false,
   }
   if (typeof input === 'string') reading.messages.push({ role: 'user', content: input })
-  else readItems(reading, input)
+  else readItems(reading, input, earlierItems)
   const [unanswered] = reading.unanswered.keys()
   if (unanswered !== undefined) {
     refuse(
@@ -65,10 +68,19 @@ export function readConversation(instructions: unknown, input: unknown, book: To
   return { messages, ignored: reading.ignored, hasCustomCalls: reading.hasCustomCalls }
 }
 
-function readItems(reading: Reading, input: unknown): void {
+function readItems(reading: Reading, input: unknown, earlierItems: number): void {
   if (!Array.isArray(input)) refuseType(input, 'input', 'a string or an array of items')
   if (input.length === 0) refuse('invalid_value', 'input', '`input` must have at least one item.')
-  for (let at = 0; at < input.length; at++) readItem(reading, objectAt(input[at], `input[${at}]`), `input[${at}]`)
+  for (let at = 0; at < input.length; at++) {
+    const path = itemPath(at, earlierItems)
+    readItem(reading, objectAt(input[at], path), path)
+    if (at < earlierItems) reading.ignored.length = 0
+  }
+}
+
+/** Where the client finds an item: the input of its request begins after the earlier items. */
+export function itemPath(at: number, earlierItems: number): string {
+  return at < earlierItems ? 'previous_response_id' : `input[${at - earlierItems}]`
 }
 
 /** Items of tools that ran at a provider, which the model has used already. */

@@ -14,7 +14,7 @@ export type Emit = (type: string, members: string) => void
 
 export interface Output {
   push(event: ChatEvent): void
-  /** Closes the last item. */
+  /** Closes the last item; a second call does nothing. */
   end(): void
   /** Why the model ended; undefined: it did not. */
   finish(): FinishReason | undefined
@@ -83,6 +83,7 @@ interface State extends OutputInput {
   context: Json | undefined
   annotations: readonly Json[]
   finish: FinishReason | undefined
+  isEnded: boolean
 }
 
 export function createOutput(input: OutputInput): Output {
@@ -98,10 +99,13 @@ export function createOutput(input: OutputInput): Output {
     context: undefined,
     annotations: [],
     finish: undefined,
+    isEnded: false,
   }
   return {
     push: (event) => pushEvent(state, event),
     end() {
+      if (state.isEnded) return
+      state.isEnded = true
       closeItem(state, state.finish === 'length' || state.finish === 'content_filter' ? 'incomplete' : 'completed')
       addContext(state)
     },

@@ -19,7 +19,8 @@ import {
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
 import { ROUTING_FIELDS, routingFields } from '../../routing-fields.ts'
 import { echoOf } from './echo.ts'
-import { readConversation } from './items.ts'
+import { itemPath, readConversation } from './items.ts'
+import type { StoredContext } from './stored.ts'
 import { type ListedTool, readChoice, readTools, type ToolForm } from './tools.ts'
 
 /** What an answer repeats or needs of its request. */
@@ -80,12 +81,15 @@ function isResponsesRequest(request: ChatRequest): request is ResponsesRequest {
   return 'responses' in request
 }
 
-/** @throws GatewayError for the first fault. */
-export function parseResponsesRequest(value: unknown): ResponsesRequest {
+/**
+ * @param context Of an account whose responses are stored; undefined: they are not.
+ * @throws GatewayError for the first fault.
+ */
+export function parseResponsesRequest(value: unknown, context?: StoredContext): ResponsesRequest {
   const body = presentFields(bodyObject(value))
   refuseState(body)
-  const tools = readTools(listedTools(body))
-  const { messages, ignored, hasCustomCalls } = readConversation(body['instructions'], body['input'], tools)
+  const tools = readTools(listedTools(body, context?.earlierItems))
+  const { messages, ignored, hasCustomCalls } = readConversation(body, tools, context?.earlierItems)
   const included = readInclude(body['include'])
   const text = readText(body['text'])
   const stream = body['stream'] !== undefined && booleanAt(body['stream'], 'stream')
@@ -112,7 +116,7 @@ export function parseResponsesRequest(value: unknown): ResponsesRequest {
     ...routingFields(body),
   })
   const { unheeded: unheededOptions = [] } = request
-  const unheeded = [...unheededOptions, ...unknownFields(body), ...included.unknown, ...ignored]
+  const unheeded = [...unheededOptions, ...unknownFields(body, context), ...included.unknown, ...ignored]
   return {
     ...request,
     isTranslated: true,
@@ -120,15 +124,19 @@ export function parseResponsesRequest(value: unknown): ResponsesRequest {
       customToolsAsFunctions: true,
     }),
     ...(unheeded.length > 0 && { unheeded }),
-    responses: { echo: echoOf(body), forms: tools.forms },
+    responses: { echo: echoOf(body, context), forms: tools.forms },
   }
 }
 
-/** Answers are not stored, and none is made without a waiting client. */
+/** No answer is made without a waiting client. The response that a request continues is found before it is parsed. */
 function refuseState({ previous_response_id: previous, background, store }: Json): void {
   if (store !== undefined) booleanAt(store, 'store')
   if (background !== undefined && booleanAt(background, 'background')) {
-    refuse('unsupported_parameter', 'background', '`background: true` is not supported: answers are not stored here.')
+    refuse(
+      'unsupported_parameter',
+      'background',
+      '`background: true` is not supported: send the request and wait for its answer.',
+    )
   }
   if (previous === undefined) return
   const id = stringAt(previous, 'previous_response_id').slice(0, 100)
@@ -136,26 +144,26 @@ function refuseState({ previous_response_id: previous, background, store }: Json
   refuse('previous_response_not_found', 'previous_response_id', message)
 }
 
-function unknownFields(body: Json): string[] {
-  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name) && !isDefault(name, body[name]))
+function unknownFields(body: Json, context: StoredContext | undefined): string[] {
+  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name) && !isDefault(name, body[name], context))
   const refused = unknown.find((name) => REFUSED.has(name))
   if (refused !== undefined) {
     refuse('unsupported_parameter', refused, `\`${refused}\` is not supported: it is stored at the provider.`)
   }
-  return unknown
+  return context?.isTooLarge === true ? [...unknown, 'store'] : unknown
 }
 
 /** Values of fields without a counterpart that ask for what happens anyway. */
-function isDefault(name: string, value: unknown): boolean {
-  if (name === 'store') return value === false
+function isDefault(name: string, value: unknown, context: StoredContext | undefined): boolean {
+  if (name === 'store') return value === false || context !== undefined
   return name === 'truncation' && oneOf(value, name, ['auto', 'disabled']) === 'disabled'
 }
 
 /** The tools of the request, and those that items of the input add. */
-function listedTools({ tools, input }: Json): readonly ListedTool[] {
+function listedTools({ tools, input }: Json, earlierItems = 0): readonly ListedTool[] {
   const own = tools === undefined ? [] : listed(tools, 'tools')
   if (!Array.isArray(input)) return own
-  return [...own, ...input.flatMap((item, at) => addedTools(item, `input[${at}]`))]
+  return [...own, ...input.flatMap((item, at) => addedTools(item, itemPath(at, earlierItems)))]
 }
 
 function addedTools(item: unknown, path: string): readonly ListedTool[] {

@@ -2,14 +2,24 @@
  * A streamed response: `response.created`, `response.in_progress`, the making of its items one after another, and the whole
  * response as `response.completed` or `response.incomplete`. Events are numbered without gaps.
  */
-import type { AnswerStream, BrokenStream, StreamStart } from '../../client-api.ts'
-import { createFrame, endOf, type ResponseState, renderUsage, responseText, tailOf } from './answer.ts'
-import { createOutput, type Emit } from './output.ts'
+import type { AnswerStream, Bill, BrokenStream, StreamStart } from '../../client-api.ts'
+import {
+  createFrame,
+  echoWhen,
+  endOf,
+  type Frame,
+  type ResponseState,
+  renderUsage,
+  responseText,
+  tailOf,
+} from './answer.ts'
+import { createOutput, type Emit, type Output } from './output.ts'
 import { detailsOf } from './request.ts'
 
 export function createResponseStream(start: StreamStart): AnswerStream {
-  const { forms } = detailsOf(start.request)
-  const events = createEvents(start)
+  const { forms, echo } = detailsOf(start.request)
+  const frame = createFrame(start, echo)
+  const events = createEvents(frame)
   const output = createOutput({ id: tailOf(start.id), forms, emit: events.emit })
   return {
     push(event) {
@@ -18,20 +28,30 @@ export function createResponseStream(start: StreamStart): AnswerStream {
       output.push(event)
       return events.take()
     },
+    whole(bill) {
+      events.begin()
+      output.end()
+      return responseText(frame, finalState(output, bill))
+    },
     close(bill) {
       events.begin()
       output.end()
-      const end = endOf(output.finish())
-      events.emitResponse(`response.${end.status}`, {
-        ...end,
-        completedAt: bill.completedAt,
-        serviceTier: bill.usage.serviceTier,
-        usage: renderUsage(bill),
-        output: output.render(),
-      })
+      const state = finalState(output, bill)
+      const told = bill.isStored === false ? createFrame(start, echoWhen(echo, bill)) : frame
+      events.emit(`response.${state.status}`, `"response":${responseText(told, state)}`)
       return events.take()
     },
     fail: ({ code, message }) => events.fail({ code, message }, output.render()),
+  }
+}
+
+function finalState(output: Output, bill: Bill): ResponseState {
+  return {
+    ...endOf(output.finish()),
+    completedAt: bill.completedAt,
+    serviceTier: bill.usage.serviceTier,
+    usage: renderUsage(bill),
+    output: output.render(),
   }
 }
 
@@ -46,8 +66,7 @@ interface Events {
   fail(error: { readonly code: string; readonly message: string }, output: string): string
 }
 
-function createEvents(start: StreamStart): Events {
-  const frame = createFrame(start, detailsOf(start.request).echo)
+function createEvents(frame: Frame): Events {
   let number = 0
   let text = ''
   const events: Events = {

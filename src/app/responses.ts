@@ -1,0 +1,170 @@
+/**
+ * Composes stored responses. What a request refers to becomes a part of its input before it enters the data plane like any
+ * other; its response is committed before the last byte is sent, so that a client can continue it at once, in any process.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { deriveKey } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import type { SavedAnswer } from '../domain/credit.ts'
+import type { Caller } from '../domain/identity/caller.ts'
+import type { AccountId } from '../domain/ids.ts'
+import type { BodyFindings } from '../domain/json-body.ts'
+import type { ResponseKeys } from '../features/responses/content.ts'
+import { storedResponsesRoutes } from '../features/responses/routes.ts'
+import { createResponseStore, type ResponseStore, type StoredResponse } from '../features/responses/store.ts'
+import type { Incoming } from '../gateway/admit.ts'
+import type { Gateway } from '../gateway/pipeline.ts'
+import type { StoreAnswer } from '../gateway/ports.ts'
+import { callerOf } from '../http/caller.ts'
+import type { HttpConnection } from '../http/connection.ts'
+import { isRecord } from '../lib/json.ts'
+import { responsesApi, storingResponsesApi } from '../protocols/openai-responses/client/index.ts'
+import { splitResponse, withId } from '../protocols/openai-responses/client/stored.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Runtime } from './runtime.ts'
+import { type InputDeps, type JoinedInput, joinInput } from './stored-input.ts'
+
+/** A response that is not committed by then is answered as not stored. */
+const STORE_WITHIN_MS = 5_000
+
+export interface StoredResponses {
+  /** As `Gateway.complete`. */
+  complete(incoming: Omit<Incoming, 'api'>, client: HttpConnection): Promise<SavedAnswer | undefined>
+  /** The tokens of a prompt, with what it refers to. */
+  countTokens(caller: Caller, body: unknown, findings: BodyFindings | undefined): Promise<number>
+  /** Adds the routes of stored responses. */
+  addRoutes(app: FastifyInstance): Promise<void>
+}
+
+interface ResponsesInput extends Pick<InputDeps, 'budget' | 'parseLarge'> {
+  readonly config: Config
+  /** Of the installation. */
+  readonly secret: Uint8Array
+  readonly database: Pick<OpenedDatabase, 'db' | 'batch'>
+  readonly runtime: Runtime
+  readonly gateway: Gateway
+  readonly log: Log
+}
+
+export function createStoredResponses(input: ResponsesInput): StoredResponses {
+  const { config, database, runtime, gateway, budget, parseLarge, log } = input
+  const store = createResponseStore({ ...database, keys: responseKeys(input), now: runtime.now })
+  const limitBytes = config.server.body_limit_bytes
+  const deps: InputDeps = { store, budget, parseLarge, limitBytes }
+  const settings = () => runtime.config().responses
+  return {
+    async complete(incoming, client) {
+      if (!settings().store) return await gateway.complete({ ...incoming, api: responsesApi }, client)
+      const { caller, body, findings, idempotencyKey } = incoming
+      const isKeyed = idempotencyKey !== undefined
+      const joined = await joinInput(deps, { caller, body, findings, isKeyed, isAbandoned: client.over })
+      try {
+        const storing = storingOf(body, joined, settings().max_bytes)
+        const answer = { accountId: caller.accountId, joined, maxBytes: settings().max_bytes }
+        const request = {
+          ...incoming,
+          body: joined.body,
+          findings: joined.findings,
+          api: storingResponsesApi({ ...joined, ...storing }),
+          store: storing.store ? storeAnswer({ store, log }, answer) : undefined,
+        }
+        return await gateway.complete(request, client)
+      } finally {
+        joined.release()
+      }
+    },
+    async countTokens(caller, body, findings) {
+      if (!settings().store) return await gateway.countTokens({ api: responsesApi, caller, body, findings })
+      const joined = await joinInput(deps, { caller, body, findings, isKeyed: false, isAbandoned: () => false })
+      try {
+        const api = storingResponsesApi({ ...joined, store: false, isTooLarge: false })
+        return await gateway.countTokens({ api, caller, body: joined.body, findings: joined.findings })
+      } finally {
+        joined.release()
+      }
+    },
+    async addRoutes(app) {
+      await app.register(
+        storedResponsesRoutes({ store, callerOf, inputOf: (...of) => inputItems({ store, limitBytes }, ...of) }),
+      )
+    },
+  }
+}
+
+interface SecretInput {
+  /** Of the installation. */
+  readonly secret: Uint8Array
+  readonly config: Pick<Config, 'secret_previous'>
+}
+
+/** The current key, and the previous one during a change of the installation's secret. */
+export function responseKeys({ secret, config }: SecretInput): ResponseKeys {
+  const { secret_previous: previous } = config
+  const purpose = 'stored responses'
+  return {
+    current: deriveKey(secret, purpose),
+    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
+  }
+}
+
+/** Whether the response is stored: unless the request says no, or is too large by itself. */
+function storingOf(body: unknown, { own }: JoinedInput, maxBytes: number) {
+  const isWanted = own !== undefined && !(isRecord(body) && body['store'] === false)
+  const isTooLarge = isWanted && own.reduce((bytes, { text }) => bytes + Buffer.byteLength(text), 0) > maxBytes
+  return { store: isWanted && !isTooLarge, isTooLarge }
+}
+
+interface AnswerToStore {
+  readonly accountId: AccountId
+  readonly joined: Pick<JoinedInput, 'own' | 'previousId'>
+  readonly maxBytes: number
+}
+
+/** Stores an answer with the input of its request. Answers false where it is too large, or is not committed in time. */
+export function storeAnswer(
+  { store, log }: { readonly store: Pick<ResponseStore, 'insert' | 'remove'>; readonly log: Pick<Log, 'warn'> },
+  { accountId, joined, maxBytes }: AnswerToStore,
+): StoreAnswer {
+  return async (answer) => {
+    const { own = [], previousId } = joined
+    const { id, response, output } = splitResponse(answer)
+    const items = [...own.map((item, at) => withId(item, id, at)), ...output]
+    const content = { inputItems: own.length, response, items: items.join(',') }
+    if (Buffer.byteLength(content.items) + Buffer.byteLength(response) > maxBytes) return false
+    const inserting = store.insert({ accountId, id, previousId, content, items: items.length })
+    try {
+      if (await isDoneWithin(inserting, STORE_WITHIN_MS)) return true
+      inserting.then(() => store.remove({ accountId, id })).catch(() => {}) // it ends by its retention
+      log.warn({ response: id }, 'a response was not stored in time')
+    } catch (error) {
+      log.warn({ response: id, reason: String(error) }, 'a response could not be stored')
+    }
+    return false
+  }
+}
+
+async function isDoneWithin(work: Promise<void>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), ms)
+  try {
+    return await Promise.race([work.then(() => true), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The items that a response was made from, as far as they are stored: the oldest first. */
+async function inputItems(
+  { store, limitBytes }: Pick<InputDeps, 'store' | 'limitBytes'>,
+  accountId: AccountId,
+  { previousId, content }: StoredResponse,
+): Promise<readonly unknown[]> {
+  const own: readonly unknown[] = JSON.parse(`[${content.items}]`)
+  const input = own.slice(0, content.inputItems)
+  if (previousId === undefined) return input
+  const { links } = await store.chain({ accountId, id: previousId }, limitBytes)
+  const ids = links.map(({ id }) => id)
+  const contents = await store.contents(accountId, ids)
+  return [...ids.flatMap((id) => JSON.parse(`[${contents.get(id)?.items ?? ''}]`)), ...input]
+}

@@ -1,0 +1,174 @@
+/** The stored responses of accounts: statements on both databases. Content is sealed before it comes here. */
+import { type Kysely, sql } from 'kysely'
+import type { BatchStatement } from '../../db/database.ts'
+import type { Database } from '../../db/schema/schema.ts'
+import type { AccountId } from '../../domain/ids.ts'
+import { MAX_ARRAY_ITEMS } from '../../domain/json-body.ts'
+import { createBatcher } from '../../jobs/batcher.ts'
+import {
+  keyName,
+  openContent,
+  type ResponseContent,
+  type ResponseKeys,
+  type ResponseReference,
+  sealContent,
+} from './content.ts'
+
+/** Statements of one transaction. */
+const BATCH_STATEMENTS = 50
+/** Rows that are read at once, which may each be as large as `responses.max_bytes`. */
+const READ_ROWS = 100
+
+export interface NewResponse extends ResponseReference {
+  readonly previousId: string | undefined
+  readonly content: ResponseContent
+  /** Of the request and of the output. */
+  readonly items: number
+}
+
+/** A response of a conversation, without its content. */
+export interface Link {
+  readonly id: string
+  readonly items: number
+  readonly itemsBytes: number
+}
+
+export interface Chain {
+  /** The oldest first. */
+  readonly links: readonly Link[]
+  /** The response that is not stored any more, where the conversation does not reach its beginning. */
+  readonly missingId: string | undefined
+}
+
+export interface ResponseStore {
+  /** Resolves when it is committed. */
+  insert(response: NewResponse): Promise<void>
+  /** @returns Whether it was there. */
+  remove(reference: ResponseReference): Promise<boolean>
+  find(reference: ResponseReference): Promise<StoredResponse | undefined>
+  /**
+   * A response and those that it continues, up to `maxBytes` of items and the link that exceeds them, and to as many links as
+   * a body may have items.
+   */
+  chain(reference: ResponseReference, maxBytes: number): Promise<Chain>
+  /** The responses that are there, with items and without content. */
+  links(accountId: AccountId, ids: readonly string[]): Promise<readonly Link[]>
+  /** By ID, of those that are there. */
+  contents(accountId: AccountId, ids: readonly string[]): Promise<ReadonlyMap<string, ResponseContent>>
+}
+
+export interface StoredResponse {
+  readonly previousId: string | undefined
+  readonly content: ResponseContent
+}
+
+interface StoreInput {
+  readonly db: Kysely<Database>
+  readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
+  readonly keys: ResponseKeys
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+export function createResponseStore({ db, batch, keys, now }: StoreInput): ResponseStore {
+  const queue = createBatcher({ size: BATCH_STATEMENTS }, async (statements: readonly BatchStatement[]) => {
+    await batch(statements)
+    return statements.map(() => undefined)
+  })
+  return {
+    insert: (response) => queue(insertStatement(db, response, { keys, now: now() })),
+    async remove({ accountId, id }) {
+      const removal = db.deleteFrom('response').where('account_id', '=', accountId).where('id', '=', id)
+      return (await removal.executeTakeFirst()).numDeletedRows > 0n
+    },
+    async find(reference) {
+      const { accountId, id } = reference
+      const row = await db
+        .selectFrom('response')
+        .select(['previous_id', 'content'])
+        .where('account_id', '=', accountId)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      const content = row && openContent(row.content, reference, keys)
+      return content && { previousId: row.previous_id ?? undefined, content }
+    },
+    chain: (reference, maxBytes) => readChain(db, reference, maxBytes),
+    async links(accountId, ids) {
+      const rows = await db
+        .selectFrom('response')
+        .select(['id', 'items', 'items_bytes as itemsBytes'])
+        .where('account_id', '=', accountId)
+        .where('id', 'in', [...ids])
+        .execute()
+      return rows
+    },
+    contents: (accountId, ids) => readContents({ db, keys }, accountId, ids),
+  }
+}
+
+function insertStatement(
+  db: Kysely<Database>,
+  response: NewResponse,
+  { keys, now }: { readonly keys: ResponseKeys; readonly now: number },
+): BatchStatement {
+  const { accountId, id, previousId, content, items } = response
+  return db
+    .insertInto('response')
+    .values({
+      account_id: accountId,
+      id,
+      previous_id: previousId ?? null,
+      items,
+      items_bytes: Buffer.byteLength(content.items),
+      sealed_with: keyName(keys.current),
+      content: sealContent(content, response, keys),
+      created_at: now,
+    })
+    .compile()
+}
+
+interface ChainRow {
+  readonly id: string
+  readonly previous_id: string | null
+  readonly items: number
+  readonly items_bytes: number
+}
+
+async function readChain(db: Kysely<Database>, { accountId, id }: ResponseReference, maxBytes: number): Promise<Chain> {
+  const { rows } = await sql<ChainRow>`
+    with recursive chain (id, previous_id, items, items_bytes, depth, total) as (
+      select id, previous_id, items, items_bytes, 1, items_bytes from response
+      where account_id = ${accountId} and id = ${id}
+      union all
+      select earlier.id, earlier.previous_id, earlier.items, earlier.items_bytes, chain.depth + 1,
+        chain.total + earlier.items_bytes
+      from chain join response as earlier on earlier.account_id = ${accountId} and earlier.id = chain.previous_id
+      where chain.total <= ${sql.lit(maxBytes)} and chain.depth < ${sql.lit(MAX_ARRAY_ITEMS)}
+    )
+    select id, previous_id, items, items_bytes from chain order by depth desc
+  `.execute(db)
+  const links = rows.map((row) => ({ id: row.id, items: row.items, itemsBytes: row.items_bytes }))
+  const [oldest] = rows
+  return { links, missingId: oldest === undefined ? id : (oldest.previous_id ?? undefined) }
+}
+
+async function readContents(
+  { db, keys }: Pick<StoreInput, 'db' | 'keys'>,
+  accountId: AccountId,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ResponseContent>> {
+  const contents = new Map<string, ResponseContent>()
+  for (let at = 0; at < ids.length; at += READ_ROWS) {
+    const rows = await db
+      .selectFrom('response')
+      .select(['id', 'content'])
+      .where('account_id', '=', accountId)
+      .where('id', 'in', ids.slice(at, at + READ_ROWS))
+      .execute()
+    for (const { id, content: sealed } of rows) {
+      const content = openContent(sealed, { accountId, id }, keys)
+      if (content !== undefined) contents.set(id, content)
+    }
+  }
+  return contents
+}

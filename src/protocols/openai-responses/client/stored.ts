@@ -1,0 +1,103 @@
+/**
+ * The items of a conversation as they are stored: those of a request with an ID each, and the references to items of earlier
+ * responses. Knows no database.
+ */
+import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
+
+/** What the account has stored of a conversation, and what is to be stored. */
+export interface StoredContext {
+  /** The response that the request continues. */
+  readonly previousId: string | undefined
+  /** Items at the beginning of the input that come from earlier responses. */
+  readonly earlierItems: number
+  /** Whether the response is stored at its end. */
+  readonly store: boolean
+  /** It is not stored since its input alone exceeds the limit. */
+  readonly isTooLarge: boolean
+}
+
+/** An item of a request, and its JSON text. */
+export interface OwnItem {
+  readonly item: Json
+  readonly text: string
+}
+
+/** The items of a request. Undefined: its input is not valid. */
+export function ownItems(input: unknown): readonly OwnItem[] | undefined {
+  if (typeof input === 'string') return [ownItem({ role: 'user', content: input })]
+  if (!Array.isArray(input) || !input.every(isRecord)) return undefined
+  return input.map(ownItem)
+}
+
+function ownItem(given: Json): OwnItem {
+  const item = withParts(given)
+  return { item, text: JSON.stringify(item) }
+}
+
+/** Messages may come as a role with a text; everybody who reads them finds parts. */
+function withParts(item: Json): Json {
+  const { role, content } = item
+  if (role === undefined || (item['type'] !== undefined && item['type'] !== 'message')) return item
+  if (typeof content !== 'string') return { type: 'message', ...item }
+  const part =
+    role === 'assistant'
+      ? { type: 'output_text', text: content, annotations: [] }
+      : { type: 'input_text', text: content }
+  return { ...item, type: 'message', content: [part] }
+}
+
+/** The ID of the item that an item of a request stands for; undefined: it is an item itself. */
+export function referenceIn({ item }: OwnItem): string | undefined {
+  const { type, id, role } = item
+  const isReference = type === 'item_reference' || (type === undefined && role === undefined)
+  return isReference && typeof id === 'string' ? id : undefined
+}
+
+const PREFIXES: Readonly<Record<string, string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
+  local_shell_call: 'lsh',
+  local_shell_call_output: 'lsho',
+}
+
+/** The JSON text of a request's item with an ID, from which `responseOfItem` finds its response. */
+export function withId({ item, text }: OwnItem, responseId: string, at: number): string {
+  const { id: given, ...rest } = item
+  if (typeof given === 'string') return text
+  const prefix = PREFIXES[textOf(item['type'])] ?? 'item'
+  const id = `${prefix}_${responseId.slice(RESPONSE_PREFIX.length)}_i${at}`
+  return JSON.stringify({ id, ...rest })
+}
+
+const RESPONSE_PREFIX = 'resp_'
+const ITEM_ID = /^[a-z]+_([0-9A-Za-z]{1,64})_i?\d{1,6}$/
+
+/** The ID of the response that an item was stored with; undefined: the gateway has not made this ID. */
+export function responseOfItem(itemId: string): string | undefined {
+  const tail = ITEM_ID.exec(itemId)?.[1]
+  return tail === undefined ? undefined : RESPONSE_PREFIX + tail
+}
+
+/** A response without its output, and the JSON texts of its output items. */
+export interface SplitResponse {
+  readonly id: string
+  /** JSON text. */
+  readonly response: string
+  readonly output: readonly string[]
+}
+
+/** @param answer JSON text of a whole response. */
+export function splitResponse(answer: string): SplitResponse {
+  const parsed = parseJson(answer)
+  const { output, ...response } = isRecord(parsed) ? parsed : {}
+  const items = Array.isArray(output) ? output : []
+  return {
+    id: textOf(response['id']),
+    response: JSON.stringify(response),
+    output: items.map((item) => JSON.stringify(item)),
+  }
+}
