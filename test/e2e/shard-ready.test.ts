@@ -77,7 +77,11 @@ before(async () => {
   postgres = await startPostgres({ settings })
   provider = await startFakeProvider(ordinary)
   const env = { DATABASE_URL: postgres.url, TURNPIKE_SECRET: 'a secret of tests, known to everybody' }
-  gateway = await startGateway({ config: oneModel(provider.url), env, args: ['--migrate'] })
+  gateway = await startGateway({
+    config: oneModel(provider.url, {}, { responses: { store: true } }),
+    env,
+    args: ['--migrate'],
+  })
 })
 
 after(async () => {
@@ -114,8 +118,28 @@ async function doEverything(): Promise<void> {
   const body = { monthly_budget_usd: 1 }
   assert.equal((await send(gateway, '/v1/account', { key, method: 'PATCH', body })).status, 200)
   await send(gateway, '/v1/keys', { key, body: { name: 'second' } })
+  await continueResponses(key)
   await doWhatPeopleDo(key)
   await workWithAgents(key)
+}
+
+async function continueResponses(key: string): Promise<void> {
+  const ask = async (body: object): Promise<{ id: string; output: readonly { id: string }[] }> => {
+    const answer = await send(gateway, '/v1/responses', { key, body: { model: 'm1', ...body } })
+    assert.equal(answer.status, 200, answer.text)
+    return JSON.parse(answer.text)
+  }
+  const one = await ask({ input: 'One.' })
+  const two = await ask({ input: 'Two.', previous_response_id: one.id })
+  await ask({
+    input: [
+      { type: 'item_reference', id: two.output[0]?.id },
+      { role: 'user', content: 'Three.' },
+    ],
+  })
+  const path = `/v1/responses/${two.id}`
+  for (const read of [path, `${path}/input_items`]) assert.equal((await send(gateway, read, { key })).status, 200, read)
+  assert.equal((await send(gateway, path, { key, method: 'DELETE' })).status, 200)
 }
 
 /** All that a request can do with one. Whether the worker has it already, or has found no repository, differs from time to time. */
