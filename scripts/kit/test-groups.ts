@@ -1,18 +1,18 @@
 /** Which test files run in one process: its start and the modules that it loads cost more than most files themselves. */
-import { existsSync, readFileSync } from 'node:fs'
+import { openingComment } from './test-passes.ts'
 import type { TestGroup, TestTask } from './test-progress.ts'
 
 /** Tests of the whole program wait for other processes most of the time, so they wait beside each other. */
 const MODULE_TEST = /(?:^|\/)(?:src|packages|catalogue|dashboard\/src)\/(?:[^/]+\/)*[^/]+\.test\.ts$/
 /** In the comment that a test file begins with: it changes its process, or measures it. */
-const ALONE = /^\/\*\*(?:(?!\*\/)[\s\S])*?\bRuns in a process of its own\b/
+const ALONE = /\bRuns in a process of its own\b/
 const MOST_FILES = 20
 /** Estimated, of a group of more than one file, so that none still runs when all others have ended. */
 const MOST_SECONDS = 20
 
 /** Whether a test file, by its full path, runs in a process without other files. */
 export function runsAlone(file: string): boolean {
-  return !MODULE_TEST.test(file) || (existsSync(file) && ALONE.test(readFileSync(file, 'utf8')))
+  return !MODULE_TEST.test(file) || ALONE.test(openingComment(file))
 }
 
 /** Neighbours share a process, since they load the same modules. Returns the longest group first. */

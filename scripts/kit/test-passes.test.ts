@@ -38,10 +38,12 @@ test('what uses a gateway, also through helpers, runs on both databases, unless 
     'test/faults/a.test.ts': gateway,
     'test/faults/b.test.ts': "import { help } from './kit/helper.ts'\n",
     'test/faults/c.test.ts': `/** Runs on one database. */\n${gateway}`,
+    'test/faults/wrapped.test.ts': `/**\n * It is about the wire. Runs on one\n * database.\n */\n${gateway}`,
+    'test/faults/later.test.ts': `/** First. */\n/** Runs on one database. */\n${gateway}`,
     'test/faults/d.test.ts': `${gateway}import '../support/sqlite-file.ts'\n`,
     'test/faults/e.test.ts': "import type { Gateway } from '../support/gateway.ts'\n",
   })
   const runsTwice = createDialectScan()
-  const files = ['a', 'b', 'c', 'd', 'e'].map((name) => at(`test/faults/${name}.test.ts`))
-  assert.deepEqual(files.map(runsTwice), [true, true, false, false, false])
+  const files = ['a', 'b', 'c', 'wrapped', 'later', 'd', 'e'].map((name) => at(`test/faults/${name}.test.ts`))
+  assert.deepEqual(files.map(runsTwice), [true, true, false, false, true, false, false])
 })

@@ -7,9 +7,10 @@ const BOTH = /\/test\/support\/(?:database|gateway)\.ts$/
 /** A test that imports this directly runs on SQLite only. */
 const SQLITE = /\/test\/support\/sqlite-file\.ts$/
 /** In the comment that a test file begins with: what it tests does not touch the database. */
-const ONCE = /^\/\*\*[\s\S]*?\bRuns on one database\b[\s\S]*?\*\//
+const ONCE = /\bRuns on one database\b/
 /** In the comment that a file of the fault tests begins with: it takes longer than `npm test` waits for. */
-const SLOW = /^\/\*\*(?:(?!\*\/)[\s\S])*?\bslow\b/i
+const SLOW = /\bslow\b/i
+const OPENING_COMMENT = /^\/\*\*((?:(?!\*\/)[\s\S])*)\*\//
 const FAULTS = /(?:^|\/)test\/faults\//
 const HELPER = /\/test\/(?:support|faults\/kit)\/(?:[^/]+\/)*[^/]+\.ts$/
 /** Types alone run nothing. */
@@ -26,7 +27,8 @@ export function createDialectScan(): (file: string) => boolean {
     known.set(file, found)
     return found
   }
-  return (file) => usesBoth(file) && !ONCE.test(textOf(file)) && !importsOf(file).some((path) => SQLITE.test(path))
+  return (file) =>
+    usesBoth(file) && !ONCE.test(openingComment(file)) && !importsOf(file).some((path) => SQLITE.test(path))
 }
 
 /** Whether a test file, by its full path, is about faults. */
@@ -36,7 +38,13 @@ export function isFaultTest(file: string): boolean {
 
 /** Whether a test file, by its full path, is left to `npm run test:faults`. */
 export function isSlowTest(file: string): boolean {
-  return isFaultTest(file) && SLOW.test(textOf(file))
+  return isFaultTest(file) && SLOW.test(openingComment(file))
+}
+
+/** The comment that a file, by its full path, begins with: in one line, empty if there is none. */
+export function openingComment(file: string): string {
+  const [, comment = ''] = OPENING_COMMENT.exec(textOf(file)) ?? []
+  return comment.replace(/\s*\n\s*\*?\s*/g, ' ').trim()
 }
 
 function textOf(file: string): string {
