@@ -5,14 +5,16 @@
  * What they need of the machine is looked for, and installed where that is possible.
  * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
- * test, `--sqlite` and `--postgres` run one database alone, `--stalls` suspends processes at random.
+ * test, `--sqlite` and `--postgres` run one database alone, `--stalls` suspends processes at random, `--cpu` lists the CPU
+ * time of every file.
  */
 import { globSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type PostgresServer, startPostgres } from '../test/support/process/postgres-server.ts'
 import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
 import { prepareTool, toolNames } from './kit/machine-tools.ts'
+import { cpuSeconds } from './kit/process-cpu.ts'
 import { startStalls } from './kit/stalls.ts'
 import { type FileResult, type RunResult, runTestFiles } from './kit/test-file-run.ts'
 import { formGroups, runsAlone } from './kit/test-groups.ts'
@@ -82,6 +84,8 @@ const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surr
 const startedAt = performance.now()
 let lastLineAt: number | undefined
 const done: Done[] = []
+/** Of the PostgreSQL server. */
+let databaseCpuSeconds = 0
 const notes = new Set<string>()
 const total = (count: (result: FileResult) => number) => done.reduce((sum, { result }) => sum + count(result), 0)
 const secondsOf = (some: Iterable<TestTask>) => [...some].reduce((sum, { seconds }) => sum + seconds, 0)
@@ -120,6 +124,7 @@ async function runAll(): Promise<readonly string[]> {
       else running.set(group, begin(group))
     }
   } finally {
+    databaseCpuSeconds = cpuSeconds((await server)?.pid() ?? 0)
     await (await server)?.stop()
   }
   return failed
@@ -184,6 +189,8 @@ function finish(): void {
   const slowest = done.toSorted((one, other) => other.result.seconds - one.result.seconds).slice(0, SHOWN_DURATIONS)
   const shown = slowest.map(({ task, result }) => `${task.file} ${Math.round(result.seconds)} s`)
   console.log(`\nslowest: ${shown.join(', ')}`)
+  console.log(`\nCPU: ${cpuLine()}`)
+  if (options.includes('--cpu')) for (const line of cpuOfFiles()) console.log(line)
   if (failedFiles.length > 0) console.log(`\nfailed:\n${failedFiles.map((file) => `  ${file}`).join('\n')}`)
   const passed = total((result) => result.passed)
   // Only recordings, which are not part of the project, may be absent: any other test that is not run counts as failed.
@@ -197,4 +204,23 @@ function finish(): void {
 function passOf(dialect: TestTask['dialect']): string {
   const those = done.filter(({ task }) => task.dialect === dialect)
   return `${dialect}: ${those.filter(({ result }) => result.failed === 0).length} of ${those.length} files`
+}
+
+/** `840 s: test/e2e 400, src/features 120, …, PostgreSQL 60`, the most first. */
+function cpuLine(): string {
+  const folders = new Map([['PostgreSQL', databaseCpuSeconds]])
+  for (const { task, result } of done) {
+    const folder = dirname(task.file).split('/').slice(0, 2).join('/')
+    folders.set(folder, (folders.get(folder) ?? 0) + result.cpuSeconds)
+  }
+  const parts = [...folders].sort(([, one], [, other]) => other - one)
+  const shown = parts.map(([name, seconds]) => `${name} ${Math.round(seconds)}`)
+  return `${Math.round(cpuSeconds() + databaseCpuSeconds)} s: ${shown.join(', ')}`
+}
+
+function cpuOfFiles(): readonly string[] {
+  const most = done.toSorted((one, other) => other.result.cpuSeconds - one.result.cpuSeconds)
+  return most.map(({ task, result: { cpuSeconds, seconds } }) =>
+    [cpuSeconds.toFixed(1).padStart(7), seconds.toFixed(1).padStart(7), task.dialect, task.file].join('  '),
+  )
 }

@@ -35,7 +35,7 @@ test('passed, failed and skipped tests are counted, with names and reasons', (t)
     "test('bad', () => { throw new Error('broken') })",
     "test('absent', (t) => t.skip('no manifest.json'))",
   ])
-  const [{ seconds, file, ...counts } = { seconds: 0, file: '' }] = files
+  const [{ seconds, cpuSeconds, file, ...counts } = { seconds: 0, cpuSeconds: 0, file: '' }] = files
   assert.deepEqual(counts, { passed: 1, failed: 1, skipped: [{ name: 'absent', reason: 'no manifest.json' }] })
   assert.deepEqual(notes, ['recordings: 3 of 3 run'])
   assert.match(report, /bad[\s\S]*broken/)
@@ -95,4 +95,14 @@ test('an error after the last test of a process fails its last file', (t) => {
     [1, 0],
     [1, 1],
   ])
+})
+
+test('the CPU time of a file is its own, on Linux with that of the processes which it has waited for', (t) => {
+  const loop = 'while (process.cpuUsage().user < 1_000_000);'
+  const inChild = `execFileSync(process.execPath, ['-e', ${JSON.stringify(loop)}])`
+  const run = process.platform === 'linux' ? inChild : loop
+  const busy = ["import { execFileSync } from 'node:child_process'", `test('busy', () => { ${run} })`]
+  const { files } = resultOf(t, busy, ["test('idle', () => {})"])
+  const [first = 0, second = 0] = files.map(({ cpuSeconds }) => cpuSeconds)
+  assert.ok(first >= 0.9 && second < first, `${first} s, ${second} s`)
 })

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
+import { type Cost, readCost } from './process-cpu.ts'
 
 export interface TestRun {
   /** Full paths. */
@@ -22,13 +23,12 @@ export interface SkippedTest {
   readonly reason: string
 }
 
-export interface FileResult {
+export interface FileResult extends Cost {
   /** Full path. */
   readonly file: string
   readonly passed: number
   readonly failed: number
   readonly skipped: readonly SkippedTest[]
-  readonly seconds: number
 }
 
 export interface RunResult {
@@ -112,6 +112,11 @@ async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }:
   }
   events.on('test:pass', (event) => count(event, false))
   events.on('test:fail', (event) => count(event, true))
+  events.on('test:diagnostic', ({ message, nesting }) => {
+    const cost = nesting === 0 ? readCost(message) : undefined
+    const last = cost === undefined ? undefined : results.pop()
+    if (last !== undefined) results.push({ ...last, ...cost })
+  })
   events.on('test:stdout', ({ message }) => void notes.push(...message.split('\n').filter((line) => NOTE.test(line))))
   let listing = ''
   for await (const piece of namesAll ? events.compose(spec()) : events.compose(dot)) listing += piece
@@ -152,6 +157,7 @@ function counter() {
       failed: isFailed ? Math.max(counts.failed, 1) : counts.failed,
       skipped,
       seconds: (performance.now() - startedAt) / 1000,
+      cpuSeconds: 0,
     }),
   }
 }

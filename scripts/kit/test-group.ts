@@ -5,11 +5,20 @@
 import { relative } from 'node:path'
 import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { costLine, cpuSeconds } from './process-cpu.ts'
 
 // All are registered before the first begins: --test-force-exit ends the process when no registered test is left.
+let cpuBefore = 0
 for (const file of process.argv.slice(2)) {
   // A suite begins its tests when the whole file has been read, as a process of its own does.
-  test(file, () => {
+  test(file, (t) => {
+    const startedAt = performance.now()
+    // After the file's own hooks, which wait for the end of what it has started.
+    t.after(() => {
+      const cpu = cpuSeconds()
+      t.diagnostic(costLine({ seconds: (performance.now() - startedAt) / 1000, cpuSeconds: cpu - cpuBefore }))
+      cpuBefore = cpu
+    })
     suite(relative(process.cwd(), file), async () => {
       await import(pathToFileURL(file).href)
     })
