@@ -14,11 +14,12 @@ import { dirname, join } from 'node:path'
 import { type PostgresServer, startPostgres } from '../test/support/process/postgres-server.ts'
 import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
 import { prepareTool, toolNames } from './kit/machine-tools.ts'
-import { cpuSeconds } from './kit/process-cpu.ts'
-import { startStalls } from './kit/stalls.ts'
-import { type FileResult, type RunResult, runTestFiles } from './kit/test-file-run.ts'
-import { formGroups, runsAlone } from './kit/test-groups.ts'
-import { createDialectScan, isFaultTest, isSlowTest } from './kit/test-passes.ts'
+import { ROOT } from './source-files.ts'
+import { cpuSeconds } from './test-run/process-cpu.ts'
+import { startStalls } from './test-run/stalls.ts'
+import { type FileResult, type RunResult, runTestFiles } from './test-run/test-file-run.ts'
+import { formGroups, runsAlone } from './test-run/test-groups.ts'
+import { createDialectScan, isFaultTest, isSlowTest } from './test-run/test-passes.ts'
 import {
   keyOf,
   nextGroup,
@@ -28,8 +29,7 @@ import {
   type TestGroup,
   type TestTask,
   writeDurations,
-} from './kit/test-progress.ts'
-import { ROOT } from './source-files.ts'
+} from './test-run/test-progress.ts'
 
 const PATTERNS = [
   'src/**/*.test.ts',
