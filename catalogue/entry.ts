@@ -86,6 +86,11 @@ export interface CatalogueDeployment {
   readonly weight?: number
   /** One of the provider's further protocols; absent: its usual one. */
   readonly protocol?: string | undefined
+  /** Whether the provider may keep data to train on; absent: as the operator says of the provider. */
+  readonly data_collection?: 'allow' | 'deny' | undefined
+  /** Zero data retention; absent: as the operator says of the provider. */
+  readonly zdr?: boolean | undefined
+  readonly region?: string | undefined
 }
 
 export interface CatalogueEntry {

@@ -26,6 +26,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'A header is malformed, or was sent more than once.',
     action: 'Send `Host`, `Authorization`, `Content-Type`, `Content-Length` and `Idempotency-Key` at most once.',
   },
+  no_candidates: {
+    meaning: 'What the request says of providers (`provider`, `x-turnpike-routing`) leaves none of the model.',
+    action: 'Loosen what the message names; docs/routing.md.',
+  },
   context_length_exceeded: {
     meaning: 'The conversation is longer than the model can read.',
     action: 'Shorten it, lower `max_tokens`, or use a model with a larger `context_window`.',

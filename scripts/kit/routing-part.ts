@@ -58,6 +58,8 @@ x-turnpike-route: local;model="qwen3-coder";why=sticky;outcome=status_500, openr
 | \`repeat\` | was called before in this request |
 | \`probe\` | probes an open breaker |
 | \`last\` | its breaker is open, but so are all others |
+| \`order\`, \`sort\` | first in the order that the request wishes: [routing.md](routing.md) |
+| \`explore\` | was not measured yet; a request that sorts tries it |
 
 | \`outcome\` | meaning |
 |---|---|

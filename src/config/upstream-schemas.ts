@@ -136,6 +136,12 @@ export const PROVIDER_SCHEMA = section(
     credentials_file: Type.Optional(text("File with the cloud's credentials. Not set: those of the machine.")),
     timeout_ms: timeouts,
     max_in_flight: Type.Optional(count('Maximum concurrent calls. Not set: no limit.')),
+    data_collection: Type.Optional(
+      Type.Enum(['allow', 'deny'], {
+        description: 'Whether the provider may keep data to train on. Not set: it may.',
+      }),
+    ),
+    zdr: Type.Optional(Type.Boolean({ description: 'Zero data retention. Not set: false.' })),
     forward_unknown: Type.Optional(
       Type.Boolean({
         description:
@@ -163,6 +169,13 @@ const deployment = section(
       default: 1,
       description: 'Share of calls among deployments of the same priority.',
     }),
+    data_collection: Type.Optional(
+      Type.Enum(['allow', 'deny'], {
+        description: 'Whether the provider may keep data to train on. Not set: as `data_collection` of the provider.',
+      }),
+    ),
+    zdr: Type.Optional(Type.Boolean({ description: 'Zero data retention. Not set: as `zdr` of the provider.' })),
+    region: Type.Optional(text('Where the deployment runs, such as `eu`; what policies compare.')),
     protocol: Type.Optional(
       Type.Enum(['openai-responses', 'openai-auto'], {
         description:

@@ -162,6 +162,45 @@ export interface ChatRequest {
 export interface RequestedRouting {
   /** IDs to try after `model`, in order. */
   readonly models?: readonly string[]
+  readonly provider?: ProviderPreferences
+}
+
+/** Which providers may answer, and in which order, as the client wishes. Absent: as the operator has it. */
+export interface ProviderPreferences {
+  /** Names of providers that are tried first, in this order. */
+  readonly order?: readonly string[]
+  /** Names of the only providers that may answer. */
+  readonly only?: readonly string[]
+  /** Names of providers that may not answer. */
+  readonly ignore?: readonly string[]
+  readonly sort?: RequestedSort
+  readonly maxPrice?: MaxPrice
+  /** False: those of `order` only; without it, the best provider only. */
+  readonly allowFallbacks?: boolean
+  /** `deny`: only deployments that do not keep data to train on. */
+  readonly dataCollection?: 'allow' | 'deny'
+  /** Only deployments with zero data retention. */
+  readonly zdr?: boolean
+  /** Only deployments that get every parameter of the request. */
+  readonly requireParameters?: boolean
+}
+
+export const SORT_ORDERS = ['price', 'latency', 'throughput'] as const
+export type SortOrder = (typeof SORT_ORDERS)[number]
+
+export interface RequestedSort {
+  readonly by: SortOrder
+  /** Whether models change places too; otherwise each one's deployments are sorted for themselves. */
+  readonly acrossModels: boolean
+}
+
+/** Most that a model's price may say. */
+export interface MaxPrice {
+  /** Micro-dollars per million tokens. */
+  readonly inputMicroUsd?: number
+  readonly outputMicroUsd?: number
+  readonly perRequestNanoUsd?: number
+  readonly perImageNanoUsd?: number
 }
 
 /** A request as its client wrote it, which hosts of the same protocol get without a translation. */

@@ -11,6 +11,7 @@ const CATALOGUE = {
   invalid_value: { status: 400, type: 'invalid_request', retryable: false },
   unknown_field: { status: 400, type: 'invalid_request', retryable: false },
   invalid_header: { status: 400, type: 'invalid_request', retryable: false },
+  no_candidates: { status: 400, type: 'invalid_request', retryable: false },
   context_length_exceeded: { status: 400, type: 'invalid_request', retryable: false },
   content_filter: { status: 400, type: 'invalid_request', retryable: false },
   provider_rejected: { status: 400, type: 'invalid_request', retryable: false },

@@ -33,6 +33,12 @@ export interface Deployment {
   readonly weight: number
   /** One of the provider's further protocols; absent: its usual one. */
   readonly protocol?: string | undefined
+  /** Whether the provider may keep data to train on; absent: as the provider's own setting. */
+  readonly dataCollection?: 'allow' | 'deny' | undefined
+  /** Zero data retention; absent: as the provider's own setting. */
+  readonly zdr?: boolean | undefined
+  /** Where it runs, in the operator's words. */
+  readonly region?: string | undefined
 }
 
 /** A price of a model and when it applies, in Unix milliseconds. */

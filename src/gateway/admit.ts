@@ -3,15 +3,18 @@
  * candidates, its worst case, and its share of the rate limits.
  */
 import type { AccountCredentials } from '../domain/account-credential.ts'
+import type { ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
+import { readRoutingHeader } from '../protocols/routing-fields.ts'
 import type { AdmittedRequest, RoutedModel } from './completion.ts'
 import type { Admission, GatewayPorts, StoreAnswer } from './ports.ts'
 import { isOwn } from './routing/account-credentials.ts'
 import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
 import type { Route } from './routing/health.ts'
+import { orderModels, preferredRoute } from './routing/preferences.ts'
 import { type RequestedModel, type RequestedModels, requestedModels, skippedModel } from './routing/requested-models.ts'
 import { callsAtWorst, worstCase } from './worst-case.ts'
 
@@ -23,6 +26,8 @@ export interface Incoming {
   readonly body: unknown
   /** Those that the API passes on, with lower-case names. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** What `x-turnpike-routing` says. */
+  readonly routing?: string | undefined
   /** What is known of a large body already. */
   readonly findings?: BodyFindings | undefined
   readonly requestId: string
@@ -40,10 +45,22 @@ export interface Incoming {
 /** The request, for the models that may answer it. @throws GatewayError */
 export function parse(
   { models, now }: Pick<GatewayPorts, 'models' | 'now'>,
-  { api, body, caller, headers }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers'>,
+  { api, body, caller, headers, routing }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers' | 'routing'>,
 ): RequestedModels {
-  const request = api.parse(body, headers)
+  const parsed = api.parse(body, headers)
+  const request = routing === undefined ? parsed : withRouting(parsed, routing)
   return requestedModels({ book: models(), caller, request, kind: api.kind ?? 'chat', now })
+}
+
+/** What the header says replaces what the body says of the same. */
+function withRouting(request: ChatRequest, header: string): ChatRequest {
+  const { unheeded, ...routing } = readRoutingHeader(header)
+  const provider = { ...request.routing?.provider, ...routing.provider }
+  return {
+    ...request,
+    routing: { ...request.routing, ...routing, ...(Object.keys(provider).length > 0 && { provider }) },
+    ...(unheeded.length > 0 && { unheeded: [...(request.unheeded ?? []), ...unheeded] }),
+  }
 }
 
 /**
@@ -63,8 +80,8 @@ function admitWith(
   incoming: Incoming,
   credentials: AccountCredentials | undefined,
 ): AdmittedRequest | Promise<AdmittedRequest> {
-  const { api, caller, body, headers, clientRequestId, requestId, receivedAt } = incoming
-  const requested = parse(ports, { api, caller, body, headers })
+  const { api, caller, clientRequestId, requestId, receivedAt } = incoming
+  const requested = parse(ports, incoming)
   const createdAt = ports.now()
   const byokFeePpm = credentials === undefined ? undefined : ports.byok?.feePpm(caller.plan)
   const weighing = { ports, incoming, createdAt, credentials, byokFeePpm }
@@ -126,10 +143,12 @@ function alone(first: Weighed): RoutedModels {
 }
 
 /** A model with its candidates, and the most that the request can cost there. @throws GatewayError */
-function weigh({ request, model, answersAs }: RequestedModel, weighing: Weighing): Weighed {
+function weigh({ request, model, answersAs, preferences }: RequestedModel, weighing: Weighing): Weighed {
   const { ports, incoming, createdAt, credentials, byokFeePpm } = weighing
   const { caller, findings } = incoming
-  const route = routeRequest({ accountId: caller.accountId, credentials, model, request }, ports)
+  const routed = { accountId: caller.accountId, credentials, model, request }
+  const route =
+    preferences === undefined ? routeRequest(routed, ports) : preferredRoute({ ...routed, preferences }, ports)
   const { candidates } = route
   checkSentBytes(callsAtWorst(request, candidates), findings)
   const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt, byokFeePpm })
@@ -160,10 +179,11 @@ function weighAll({ first, fallbacks, skipped: before }: RequestedModels, weighi
       skipped = withMember(skipped, skippedModel(each.model, error.code))
     }
   }
-  const [best, ...others] = routed
+  const ordered = orderModels(routed, first.preferences?.sort, weighing.ports.health)
+  const [best, ...others] = ordered
   if (best === undefined) throw failure
   const route = joinRoutes(
-    routed.map((each) => each.route),
+    ordered.map((each) => each.route),
     skipped,
   )
   return { first: best, fallbacks: others, route }

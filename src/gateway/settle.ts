@@ -18,6 +18,7 @@ import {
 import type { Price } from '../domain/price/tariff.ts'
 import { type Completion, endDrain, type OutcomeState, type RoutedModel } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
+import { recordSpeed } from './routing/measurements.ts'
 import { learnOutput, outputScale } from './usage/hidden-reasoning.ts'
 import {
   type Bounds,
@@ -198,6 +199,11 @@ export function settle(completion: Completion, ports: GatewayPorts, ending: Outc
 function learn({ current, attempt, reservation }: Completion, usage: CountedUsage, endedAt: number): void {
   const { request, model } = current
   const { running, usages } = attempt
+  if (running !== undefined && usages.length === 1 && usages[0]?.slowed !== true) {
+    const { startedAt, durationMs = 0, candidate } = running
+    const ms = endedAt - startedAt - (request.stream ? durationMs : 0)
+    recordSpeed(candidate.deployment.measurements, { tokens: usage.completionTokens, ms, now: endedAt })
+  }
   learnOutput({ request, model, running, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
 }
 

@@ -4,6 +4,7 @@ import { type TSchema, Type } from 'typebox'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
+import { ROUTING_HEADER } from '../protocols/routing-fields.ts'
 import { callerOf, type RouteApi } from './caller.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
 import { parseIdempotencyKey, parseLastEventId } from './request-headers.ts'
@@ -26,6 +27,8 @@ interface ChatIncoming {
   readonly body: unknown
   /** Those that the API passes on. */
   readonly headers: Readonly<Record<string, string>> | undefined
+  /** What `x-turnpike-routing` says. */
+  readonly routing: string | undefined
   /** Results of scanning a large body; see `domain/json-body.ts`. */
   readonly findings: BodyFindings | undefined
   readonly requestId: string
@@ -142,6 +145,7 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
     caller: callerOf(request),
     body: request.body,
     headers: passedHeaders(request),
+    routing: routingOf(request),
     findings: request.findings,
     requestId: request.id,
     clientRequestId: clientRequestIdOf(request),
@@ -149,6 +153,11 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
     lastEventId: idempotencyKey === undefined ? undefined : lastEventIdOf(request),
     receivedAt,
   }
+}
+
+function routingOf({ headers }: FastifyRequest): string | undefined {
+  const value = headers[ROUTING_HEADER]
+  return value === undefined ? undefined : String(value)
 }
 
 function passedHeaders({ routeOptions, headers }: FastifyRequest): Record<string, string> | undefined {
@@ -239,6 +248,12 @@ export const ChatCompletionRequest = Type.Object(
       Type.Array(Type.String(), {
         maxItems: 10,
         description: 'IDs of models that answer, in order, where `model` cannot.',
+      }),
+    ),
+    provider: Type.Optional(
+      Type.Unknown({
+        description:
+          'Which providers may answer, and in which order: `order`, `only`, `ignore`, `sort`, `max_price`, `allow_fallbacks`, `data_collection`, `zdr`, `require_parameters`; docs/routing.md.',
       }),
     ),
     route: Type.Optional(Type.Literal('fallback', { description: 'Says what `models` does anyway.' })),

@@ -1,13 +1,31 @@
 /** Fields of a request that say which models may answer it, in OpenRouter's form. The gateway reads them; no provider gets them. */
-import type { RequestedRouting } from '../domain/chat.ts'
-import type { Json } from '../lib/json.ts'
-import { arrayAt, isAbsent, oneOf, refuse, stringAt } from './openai-chat/client/checks.ts'
+import {
+  type MaxPrice,
+  type ProviderPreferences,
+  type RequestedRouting,
+  type RequestedSort,
+  SORT_ORDERS,
+} from '../domain/chat.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { isRecord, type Json, parseJson } from '../lib/json.ts'
+import {
+  arrayAt,
+  booleanAt,
+  isAbsent,
+  objectAt,
+  oneOf,
+  refuse,
+  refuseType,
+  stringAt,
+} from './openai-chat/client/checks.ts'
 
+/** Providers that a request names in one list. */
+export const MAX_NAMED_PROVIDERS = 100
 /** Models of one request. */
 export const MAX_REQUESTED_MODELS = 10
 
 /** Names of the fields, for APIs that list what they know. */
-export const ROUTING_FIELDS = ['models', 'route'] as const
+export const ROUTING_FIELDS = ['models', 'provider', 'route'] as const
 
 /** The fields of a body that is translated for the chat-completions parser. */
 export function routingFields(body: Json): Json {
@@ -55,4 +73,101 @@ export function withModels(
   models: readonly string[],
 ): RequestedRouting | undefined {
   return models.length === 0 ? routing : { ...routing, models }
+}
+
+export interface ReadProvider {
+  readonly preferences: ProviderPreferences
+  /** Paths of members without effect here. */
+  readonly unheeded: readonly string[]
+}
+
+type Read = (value: unknown, name: string) => Partial<ProviderPreferences>
+
+const MEMBERS: Readonly<Record<string, Read>> = {
+  order: (value, name) => ({ order: namesAt(value, name) }),
+  only: (value, name) => ({ only: namesAt(value, name) }),
+  ignore: (value, name) => ({ ignore: namesAt(value, name) }),
+  sort: (value, name) => ({ sort: sortAt(value, name) }),
+  max_price: (value, name) => ({ maxPrice: maxPriceAt(value, name) }),
+  allow_fallbacks: (value, name) => ({ allowFallbacks: booleanAt(value, name) }),
+  data_collection: (value, name) => ({ dataCollection: oneOf(value, name, ['allow', 'deny']) }),
+  zdr: (value, name) => ({ zdr: booleanAt(value, name) }),
+  require_parameters: (value, name) => ({ requireParameters: booleanAt(value, name) }),
+}
+
+/** @throws GatewayError for a member that cannot be read. */
+export function readProvider(value: unknown, name: string): ReadProvider {
+  const object = objectAt(value, name)
+  let preferences: ProviderPreferences = {}
+  const unheeded: string[] = []
+  for (const [member, wish] of Object.entries(object)) {
+    if (isAbsent(wish)) continue
+    const read = Object.hasOwn(MEMBERS, member) ? MEMBERS[member] : undefined
+    if (read === undefined) unheeded.push(`${name}.${member}`)
+    else preferences = { ...preferences, ...read(wish, `${name}.${member}`) }
+  }
+  return { preferences, unheeded }
+}
+
+function namesAt(value: unknown, name: string): readonly string[] {
+  const names = arrayAt(value, name)
+  if (names.length > MAX_NAMED_PROVIDERS) {
+    refuse('out_of_range', name, `\`${name}\` must have at most ${MAX_NAMED_PROVIDERS} names, not ${names.length}.`)
+  }
+  return names.map((each, at) => stringAt(each, `${name}[${at}]`))
+}
+
+function sortAt(value: unknown, name: string): RequestedSort {
+  if (!isRecord(value)) return { by: oneOf(value, name, SORT_ORDERS), acrossModels: false }
+  const { by, partition } = value
+  const isWhole = !isAbsent(partition) && oneOf(partition, `${name}.partition`, ['model', 'none']) === 'none'
+  return { by: oneOf(by, `${name}.by`, SORT_ORDERS), acrossModels: isWhole }
+}
+
+/** USD per million tokens, or per request and image; numbers, or text with a number. */
+function maxPriceAt(value: unknown, name: string): MaxPrice {
+  const limits = objectAt(value, name)
+  const found: { -readonly [Name in keyof MaxPrice]: number } = {}
+  for (const [member, limit] of Object.entries(limits)) {
+    if (isAbsent(limit)) continue
+    const path = `${name}.${member}`
+    const usd = usdAt(limit, path)
+    if (member === 'input' || member === 'prompt') found.inputMicroUsd = usd * 1e6
+    else if (member === 'output' || member === 'completion') found.outputMicroUsd = usd * 1e6
+    else if (member === 'request') found.perRequestNanoUsd = usd * 1e9
+    else if (member === 'image') found.perImageNanoUsd = usd * 1e9
+    else
+      refuse(
+        'unknown_field',
+        path,
+        `\`${path}\` is unknown; allowed: input, output, prompt, completion, request, image.`,
+      )
+  }
+  return found
+}
+
+function usdAt(value: unknown, path: string): number {
+  const usd = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  if (typeof usd !== 'number' || Number.isNaN(usd)) refuseType(value, path, 'a number')
+  return usd < 0 ? refuse('out_of_range', path, `\`${path}\` must be at least 0, not ${usd}.`) : usd
+}
+
+/** The header that says what the fields say, for clients that cannot add fields. */
+export const ROUTING_HEADER = 'x-turnpike-routing'
+
+/** @throws GatewayError `invalid_header` for what is no JSON object, the errors of the fields for what is in it. */
+export function readRoutingHeader(text: string): RequestedRouting & { readonly unheeded: readonly string[] } {
+  const value = parseJson(text)
+  if (!isRecord(value)) {
+    throw new GatewayError('invalid_header', `\`${ROUTING_HEADER}\` must be a JSON object.`, { param: ROUTING_HEADER })
+  }
+  const { models, provider, route, ...others } = value
+  if (!isAbsent(route)) checkRoute(route, 'route')
+  const read = isAbsent(provider) ? undefined : readProvider(provider, 'provider')
+  const named = isAbsent(models) ? [] : readModels(models, 'models')
+  return {
+    ...(named.length > 0 && { models: named }),
+    ...(read !== undefined && { provider: read.preferences }),
+    unheeded: [...Object.keys(others).map((name) => `${ROUTING_HEADER}.${name}`), ...(read?.unheeded ?? [])],
+  }
 }

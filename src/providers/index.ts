@@ -117,6 +117,8 @@ export interface ProviderConfig {
   }
   /** The most concurrent calls. */
   readonly max_in_flight?: number | undefined
+  readonly data_collection?: 'allow' | 'deny' | undefined
+  readonly zdr?: boolean | undefined
   /** Default: as it fits the model. */
   readonly on_disconnect?: 'cancel' | 'drain' | undefined
   /** Default: true on hosts of the operator's own. */
@@ -170,6 +172,8 @@ export function resolveProvider(name: string, config: ProviderConfig): ResolvedP
     timeouts: { connect, ...waits, idle, total },
     onDisconnect: config.on_disconnect,
     maxInFlight: config.max_in_flight,
+    ...(config.data_collection !== undefined && { dataCollection: config.data_collection }),
+    ...(config.zdr !== undefined && { zdr: config.zdr }),
     forwardUnknown: isOwnHost(provider, config.base_url) && config.forward_unknown !== false,
   }
 }

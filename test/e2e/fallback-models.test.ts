@@ -68,6 +68,26 @@ test('on each API, streamed and not, the fallback answers, and alone is charged:
   assert.equal(total.ok, true)
 })
 
+test('the header `x-turnpike-routing` says the same as the fields, on each API', async () => {
+  const key = await gateway.keyOfNewAccount()
+  one.answer(good)
+  two.answer(good)
+  for (const [path, body] of Object.entries(BODIES)) {
+    const headers = { 'x-turnpike-routing': JSON.stringify({ models: ['dear'], provider: { only: ['two'] } }) }
+    const answer = await send(gateway, path, { key, body, headers })
+    assert.equal(answer.status, 200, answer.text)
+    assert.match(answer.text, /"model":\s*"dear"/)
+    assert.match(answer.headers['x-turnpike-route'] ?? '', /^one;model="cheap-m";skipped=no_candidates, two;/)
+    const none = await send(gateway, path, {
+      key,
+      body,
+      headers: { 'x-turnpike-routing': '{"provider":{"only":["x"]}}' },
+    })
+    assert.equal(none.status, 400)
+    assert.match(none.text, /no_candidates/)
+  }
+})
+
 test('a running fallback is noted with its model and price, for the case that this process dies', async (t) => {
   const key = await gateway.keyOfNewAccount()
   one.answer(FAULTS['an error'] ?? assert.fail())

@@ -149,5 +149,5 @@ test('the API document describes the reports, the file and every field of a row'
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
   assert.equal(Object.keys(one.properties).length, 27)
   const call = one.properties.attempt_log.items.properties
-  assert.deepEqual(Object.keys(call), ['provider', 'model', 'outcome', 'status', 'started_ms', 'duration_ms'])
+  assert.deepEqual(Object.keys(call), ['provider', 'model', 'outcome', 'status', 'started_ms', 'duration_ms', 'reason'])
 })

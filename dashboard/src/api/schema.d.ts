@@ -699,6 +699,8 @@ export interface components {
             modalities?: string[];
             /** @description IDs of models that answer, in order, where `model` cannot. */
             models?: string[];
+            /** @description Which providers may answer, and in which order: `order`, `only`, `ignore`, `sort`, `max_price`, `allow_fallbacks`, `data_collection`, `zdr`, `require_parameters`; docs/routing.md. */
+            provider?: unknown;
             /**
              * @description Says what `models` does anyway.
              * @enum {string}
@@ -1576,6 +1578,8 @@ export interface operations {
                     modalities?: string[];
                     /** @description IDs of models that answer, in order, where `model` cannot. */
                     models?: string[];
+                    /** @description Which providers may answer, and in which order: `order`, `only`, `ignore`, `sort`, `max_price`, `allow_fallbacks`, `data_collection`, `zdr`, `require_parameters`; docs/routing.md. */
+                    provider?: unknown;
                     /**
                      * @description Says what `models` does anyway.
                      * @enum {string}

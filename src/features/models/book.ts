@@ -130,7 +130,12 @@ function checkFallbacks(entries: readonly ModelEntry[]): void {
 function usableDeployments({ deployments }: ModelEntry, providers: ReadonlySet<string>): Deployment[] {
   return deployments
     .filter(({ provider }) => providers.has(provider))
-    .map(({ priority = 0, weight = 1, ...deployment }) => ({ ...deployment, priority, weight }))
+    .map(({ priority = 0, weight = 1, data_collection: dataCollection, ...deployment }) => ({
+      ...deployment,
+      priority,
+      weight,
+      ...(dataCollection !== undefined && { dataCollection }),
+    }))
 }
 
 /** Without a price yet. */

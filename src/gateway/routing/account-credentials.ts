@@ -51,7 +51,7 @@ function listOf(list: CandidateList, { byProvider }: AccountCredentials, health:
   const candidates = mayFallBack ? [...own, ...after(own, list.candidates)] : own
   const targets = candidates.reduce((sum, candidate) => sum + candidate.targets.length, 0)
   const only: Route = { candidates, why: 'only', target: undefined, prefix: undefined, skipped: '' }
-  return { candidates, targets, only }
+  return { candidates, targets, only, sorted: new Map() }
 }
 
 /** The same candidates at worse priorities than all of `own`, in their order. */

@@ -25,7 +25,7 @@ import {
   type Why,
 } from './health.ts'
 
-interface CandidateInput {
+export interface CandidateInput {
   readonly provider: (name: string) => UpstreamProvider | undefined
   readonly health: Health
 }
@@ -45,7 +45,7 @@ export function candidatesOf(model: Model, { provider, health }: CandidateInput)
   }
   const targets = made.reduce((sum, candidate) => sum + candidate.targets.length, 0)
   const only: Route = { candidates: made, why: 'only', target: undefined, prefix: undefined, skipped: '' }
-  const list = { candidates: made, targets, only }
+  const list = { candidates: made, targets, only, sorted: new Map() }
   health.candidates.set(model, list)
   return list
 }
@@ -85,6 +85,12 @@ function candidateOf(upstream: UpstreamProvider, health: Health, { deployment, o
     deployment: deploymentOf(provider, model),
     label: labelOf(upstream.name, model),
     scripted: upstream.provider.scripted === true,
+    names: [upstream.name, upstream.provider.id, upstream.provider.name].map((name) => name.toLowerCase()),
+    facts: {
+      dataCollection: deployment.dataCollection ?? upstream.dataCollection ?? 'allow',
+      zdr: deployment.zdr ?? upstream.zdr ?? false,
+      region: deployment.region,
+    },
   }
 }
 
@@ -160,14 +166,22 @@ interface Routed {
   readonly request: Pick<ChatRequest, 'model' | 'messages' | 'stream'>
 }
 
+/** Those of a caller, with its own credentials where it has some. Throws when none of the model's providers is configured. */
+export function candidatesFor(
+  credentials: AccountCredentials | undefined,
+  model: Model,
+  input: CandidateInput,
+): CandidateList {
+  const shared = candidatesOf(model, input)
+  return credentials === undefined ? shared : withAccountCredentials(shared, credentials, input.health)
+}
+
 /** Throws when none of the model's providers is configured. */
 export function routeRequest(
   { accountId, credentials, model, request }: Routed,
   { provider, health }: CandidateInput,
 ): Route {
-  const shared = candidatesOf(model, { provider, health })
-  const list = credentials === undefined ? shared : withAccountCredentials(shared, credentials, health)
-  const { candidates, targets, only } = list
+  const { candidates, targets, only } = candidatesFor(credentials, model, { provider, health })
   if (targets === 1) return only
   const prefix = promptPrefixOf({ accountId, request })
   const { stream } = request
@@ -200,7 +214,7 @@ export function skipReason(candidate: Candidate, health: Health, calls: number):
 }
 
 /** @param candidates By priority, at least one. */
-function orderCandidates(candidates: readonly Candidate[], input: OrderInput): Ordered {
+export function orderCandidates(candidates: readonly Candidate[], input: OrderInput): Ordered {
   const { health, prefix } = input
   const usable: Candidate[] = []
   const others: Candidate[] = []

@@ -22,6 +22,7 @@ import {
   type RetryBudget,
 } from './breaker.ts'
 import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
+import { createMeasurements, type Measurements } from './measurements.ts'
 
 export interface RoutingSettings {
   /** Repeats at a provider, as a share of the requests there. */
@@ -41,6 +42,7 @@ export interface DeploymentHealth {
   firstEventMs: number | undefined
   wholeAnswerMs: number | undefined
   readonly output: OutputMeasure
+  readonly measurements: Measurements
   calls: number
   failedCalls: number
   /** `at` in Unix milliseconds. */
@@ -82,10 +84,21 @@ export interface Candidate {
   readonly targets: readonly KeyedTarget[]
   readonly provider: ProviderHealth
   readonly deployment: DeploymentHealth
+  /** Names of its provider that requests may use, in lower case. */
+  readonly names: readonly string[]
+  readonly facts: DeploymentFacts
   /** What it is called in `x-turnpike-route`. */
   readonly label: string
   /** Its clients script the provider: failures do not count. */
   readonly scripted: boolean
+}
+
+/** What its provider does with data. */
+export interface DeploymentFacts {
+  readonly dataCollection: 'allow' | 'deny'
+  /** Zero data retention. */
+  readonly zdr: boolean
+  readonly region: string | undefined
 }
 
 export interface CandidateList {
@@ -95,15 +108,32 @@ export interface CandidateList {
   readonly targets: number
   /** The route of every request where there is nothing to choose. */
   readonly only: Route
+  /** By what they are sorted, as of a moment ago. */
+  readonly sorted: Map<
+    string,
+    { readonly at: number; readonly candidates: readonly Candidate[]; readonly unmeasured: number }
+  >
 }
 
 /**
  * Why a candidate was called, as `x-turnpike-route` says it. `only`: the model has no other. `weight`: drawn. `load`: drawn
  * second, with clearly less to do. `sticky`: answered the conversation before. `priority`: alone in the best one.
  * `repeat`: called before. `fallback`: others failed or were skipped. `probe`: tests a half-open breaker. `last`: its
- * breaker is open, but no other candidate is left.
+ * breaker is open, but no other candidate is left. `order`, `sort`: the request wishes it. `explore`: not measured yet.
  */
-export type Why = 'only' | 'weight' | 'load' | 'sticky' | 'priority' | 'repeat' | 'fallback' | 'probe' | 'last'
+export type Why =
+  | 'only'
+  | 'weight'
+  | 'load'
+  | 'sticky'
+  | 'priority'
+  | 'repeat'
+  | 'fallback'
+  | 'probe'
+  | 'last'
+  | 'order'
+  | 'sort'
+  | 'explore'
 /** Why a better candidate was not called. */
 export type SkipReason = 'open' | 'cooling' | 'full'
 
@@ -212,6 +242,7 @@ export function deploymentOf({ deployments }: ProviderHealth, model: string): De
     firstEventMs: undefined,
     wholeAnswerMs: undefined,
     output: createOutputMeasure(),
+    measurements: createMeasurements(),
     calls: 0,
     failedCalls: 0,
     lastFailure: undefined,

@@ -2,7 +2,7 @@
  * The models that may answer a request: the one that it names, then its fallbacks; each with the request as that model gets
  * it. Models that cannot do what the request asks for are left out as long as another one is left.
  */
-import type { ChatRequest, ContentPart } from '../../domain/chat.ts'
+import type { ChatRequest, ContentPart, ProviderPreferences, RequestedSort } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { isDeprecated, type Model, type ModelBook, type ModelKind, notPriced, wrongKind } from '../../domain/model.ts'
@@ -22,6 +22,8 @@ export interface RequestedModel {
   readonly model: PricedModel
   /** What answers call the model. */
   readonly answersAs: string
+  /** Undefined: the request has none. */
+  readonly preferences: ProviderPreferences | undefined
 }
 
 export interface RequestedModels {
@@ -44,34 +46,71 @@ const NONE: readonly RequestedModel[] = []
 
 /** @throws GatewayError where no model is left, or for a model of the request's own list that it may not name. */
 export function requestedModels(asked: ModelRequest): RequestedModels {
-  const { request, book, caller, kind } = asked
-  const model = findModel(book, caller, request.model)
-  if (model.kind !== kind) throw wrongKind(model)
-  if (request.routing === undefined && model.fallbacks === undefined) {
-    return { first: prepare(model, request, request.model), fallbacks: NONE, skipped: '' }
-  }
-  return withFallbacks(asked, model)
+  const { request, book } = asked
+  const found = book.find(request.model)
+  if (found === undefined || request.routing !== undefined || found.fallbacks !== undefined) return withFallbacks(asked)
+  checkModel(asked, found, 'model')
+  const first = { ...prepare(found, request), answersAs: request.model, preferences: undefined }
+  return { first, fallbacks: NONE, skipped: '' }
 }
 
-function withFallbacks(asked: ModelRequest, model: Model): RequestedModels {
-  const { request } = asked
-  const { models } = request.routing ?? {}
-  const others = models === undefined ? configuredFallbacks(asked, model) : listedModels(asked, models)
+/** A model as a request names it. */
+interface Named {
+  readonly model: Model
+  readonly sort: RequestedSort | undefined
+}
+
+function withFallbacks(asked: ModelRequest): RequestedModels {
+  const { request, book } = asked
+  const { models, provider } = request.routing ?? {}
+  const first = find(book, request.model)
+  if (first === undefined)
+    throw new GatewayError('model_not_found', unknownText(book, request.model), { param: 'model' })
+  checkModel(asked, first.model, 'model')
+  const others =
+    models !== undefined
+      ? listedModels(asked, first, models)
+      : provider?.allowFallbacks === false
+        ? []
+        : configuredFallbacks(asked, first.model)
   const usable: RequestedModel[] = []
   let skipped = ''
   let failure: unknown
-  for (const each of [model, ...others]) {
+  for (const { model, sort } of [first, ...others]) {
     try {
-      usable.push(prepare(each, request, each === model ? request.model : each.id))
+      const preferences = sort === undefined ? provider : { ...provider, sort }
+      usable.push({ ...prepare(model, request), answersAs: model.id, preferences })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       failure ??= error
-      skipped = withMember(skipped, skippedModel(each, error.code))
+      skipped = withMember(skipped, skippedModel(model, error.code))
     }
   }
-  const [first, ...fallbacks] = usable
-  if (first === undefined) throw failure
-  return { first, fallbacks, skipped }
+  const [best, ...fallbacks] = usable
+  if (best === undefined) throw failure
+  return { first: best, fallbacks, skipped }
+}
+
+/** What the end of an ID says of the order of its deployments. */
+const SUFFIXES: Readonly<Record<string, RequestedSort>> = {
+  ':floor': { by: 'price', acrossModels: false },
+  ':nitro': { by: 'throughput', acrossModels: false },
+}
+
+function find(book: ModelBook, id: string): Named | undefined {
+  const model = book.find(id)
+  if (model !== undefined) return { model, sort: undefined }
+  for (const [suffix, sort] of Object.entries(SUFFIXES)) {
+    const base = id.endsWith(suffix) ? book.find(id.slice(0, -suffix.length)) : undefined
+    if (base !== undefined) return { model: base, sort }
+  }
+  return undefined
+}
+
+/** @throws GatewayError for a model that the caller may not name here. */
+function checkModel({ caller, kind }: ModelRequest, model: Model, param: string): void {
+  if (!mayUse(caller, model)) throw notAllowed(model.id, param)
+  if (model.kind !== kind) throw wrongKind(model).with({ param })
 }
 
 /** `"gpt-6";skipped=model_not_priced`, by the first of its deployments. */
@@ -80,44 +119,37 @@ export function skippedModel({ deployments: [first], id }: Model, reason: string
 }
 
 /** Those of the operator that this caller may use now, once each. */
-function configuredFallbacks({ book, caller, kind, now }: ModelRequest, model: Model): readonly Model[] {
-  const found: Model[] = []
+function configuredFallbacks({ book, caller, kind, now }: ModelRequest, model: Model): readonly Named[] {
+  const found: Named[] = []
   for (const id of model.fallbacks ?? []) {
     const other = book.find(id)
     if (other === undefined || other.kind !== kind || !mayUse(caller, other) || isDeprecated(other, now())) continue
-    if (!isAmong([model, ...found], other)) found.push(other)
+    if (ownId(other) !== ownId(model) && !isAmong(found, other)) found.push({ model: other, sort: undefined })
   }
   return found
 }
 
 /** Those that the request lists, once each. @throws GatewayError for one that it cannot name. */
-function listedModels({ book, caller, kind, request }: ModelRequest, ids: readonly string[]): readonly Model[] {
-  const found: Model[] = []
+function listedModels(asked: ModelRequest, first: Named, ids: readonly string[]): readonly Named[] {
+  const { book } = asked
+  const found: Named[] = []
   for (const [at, id] of ids.entries()) {
     const param = `models[${at}]`
-    const model = book.find(id)
-    if (model === undefined)
+    const named = find(book, id)
+    if (named === undefined)
       throw new GatewayError('invalid_value', `\`${param}\`: ${unknownText(book, id)}`, { param })
-    if (!mayUse(caller, model)) throw notAllowed(model.id, param)
-    if (model.kind !== kind) throw wrongKind(model).with({ param })
-    if (model.id !== request.model && !isAmong(found, model)) found.push(model)
+    checkModel(asked, named.model, param)
+    if (!isAmong([first, ...found], named.model)) found.push(named)
   }
   return found
 }
 
-function isAmong(models: readonly Model[], model: Model): boolean {
-  return models.some((each) => ownId(each) === ownId(model))
+function isAmong(found: readonly Named[], model: Model): boolean {
+  return found.some((each) => ownId(each.model) === ownId(model))
 }
 
 function ownId({ id, aliasOf }: Model): string {
   return aliasOf ?? id
-}
-
-function findModel(book: ModelBook, caller: Caller, id: string): Model {
-  const model = book.find(id)
-  if (model === undefined) throw new GatewayError('model_not_found', unknownText(book, id), { param: 'model' })
-  if (!mayUse(caller, model)) throw notAllowed(model.id, 'model')
-  return model
 }
 
 function unknownText(book: ModelBook, id: string): string {
@@ -135,12 +167,12 @@ function notAllowed(id: string, param: string): GatewayError {
 }
 
 /** @throws GatewayError for a model without a price, and for what it cannot do. */
-function prepare(model: Model, asked: ChatRequest, answersAs: string): RequestedModel {
+function prepare(model: Model, asked: ChatRequest): Pick<RequestedModel, 'request' | 'model'> {
   if (!isPriced(model)) throw notPriced(model)
   const request = withoutUnpricedTools(asked, model.price)
   if (request.task === undefined) checkCapabilities(request, model)
   else checkInputs(request.task, model)
-  return { request, model, answersAs }
+  return { request, model }
 }
 
 function isPriced(model: Model): model is PricedModel {

@@ -18,6 +18,7 @@ import {
   warm,
 } from './breaker.ts'
 import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
+import { record } from './measurements.ts'
 
 interface AttemptInput {
   readonly candidate: Candidate
@@ -86,8 +87,14 @@ export function recordFirstEvent(
   const now = health.clock()
   running.durationMs = now - running.startedAt
   running.outcome = 'answered'
-  if (stream) deployment.firstEventMs = smoothed(deployment.firstEventMs, running.durationMs)
-  else deployment.wholeAnswerMs = smoothed(deployment.wholeAnswerMs, running.durationMs)
+  const { measurements } = deployment
+  if (stream) {
+    deployment.firstEventMs = smoothed(deployment.firstEventMs, running.durationMs)
+    record(measurements.firstEvent, running.durationMs, now)
+  } else {
+    deployment.wholeAnswerMs = smoothed(deployment.wholeAnswerMs, running.durationMs)
+    record(measurements.wholeAnswer, running.durationMs, now)
+  }
   closeOnFirstEvent(deployment.breaker, running, now)
   warm(target.health, candidate.model, running.startedAt)
   if (prefix !== undefined && candidate.of === candidates[0]?.of)

@@ -3,6 +3,7 @@
  * abort; it knows no retry, no client and no money.
  */
 import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
+import { GatewayError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
 import { reach } from '../../lib/crash-point.ts'
 import { createDecoder } from '../../protocols/framing.ts'
@@ -109,6 +110,28 @@ export function startCall(input: CallInput): Call {
     suspend: () => state.deadline?.suspend(),
     abort: () => abort(state),
     warnings: lost.length === 0 ? wire.warnings : [...lost, ...wire.warnings],
+  }
+}
+
+/** Names of the parameters that this target would not get; `unsupported` for a request that it cannot get at all. */
+export function droppedParameters(
+  { upstream, model }: Target,
+  request: ChatRequest,
+  { maxOutputTokens, price }: Pick<Model, 'maxOutputTokens' | 'price'>,
+): readonly string[] {
+  const protocol = protocolOf(upstream.provider, request)
+  try {
+    const lost = lostInTranslation(request, protocol.id)
+    const { warnings } = protocol.renderRequest(request, {
+      model,
+      maxOutputTokens,
+      price,
+      forwardUnknown: upstream.forwardUnknown,
+    })
+    return [...lost, ...warnings]
+  } catch (error) {
+    if (error instanceof GatewayError) return ['unsupported']
+    throw error
   }
 }
 

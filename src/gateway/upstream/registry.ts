@@ -16,6 +16,10 @@ export interface UpstreamProvider {
   readonly onDisconnect: 'cancel' | 'drain' | undefined
   /** Whether unknown body fields are forwarded; default: false. */
   readonly forwardUnknown?: boolean | undefined
+  /** Whether the provider may keep data to train on; absent: it may. */
+  readonly dataCollection?: 'allow' | 'deny' | undefined
+  /** Zero data retention; absent: no. */
+  readonly zdr?: boolean | undefined
   /** Calls at once; undefined: no limit of its own. */
   readonly maxInFlight: number | undefined
 }

@@ -7,7 +7,7 @@
 
 import type { ChatRequest, ReasoningEffort, ResponseFormat } from '../../../domain/chat.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
-import { checkRoute, firstOf, readModels, withModels } from '../../routing-fields.ts'
+import { checkRoute, firstOf, readModels, readProvider, withModels } from '../../routing-fields.ts'
 import {
   arrayAt,
   bodyObject,
@@ -75,6 +75,7 @@ const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.en
   prediction: into('prediction', readPrediction),
   modalities: into('modalities', readModalities),
   models: readFallbacks,
+  provider: readPreferences,
   route: checkRoute,
 })
 const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map(([name]) => name)])
@@ -134,6 +135,12 @@ function readExtra(body: Json): Readonly<Record<string, unknown>> {
 function readFallbacks(value: unknown, name: string, draft: Draft): void {
   const routing = withModels(draft.routing, readModels(value, name))
   if (routing !== undefined) draft.routing = routing
+}
+
+function readPreferences(value: unknown, name: string, draft: Draft): void {
+  const { preferences, unheeded } = readProvider(value, name)
+  if (Object.keys(preferences).length > 0) draft.routing = { ...draft.routing, provider: preferences }
+  if (unheeded.length > 0) draft.unheeded = [...(draft.unheeded ?? []), ...unheeded]
 }
 
 /** An empty list means none. */

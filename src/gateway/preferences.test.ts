@@ -1,0 +1,360 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  callerOf,
+  deployment,
+  healthOf,
+  incomingOf,
+  modelOf,
+  playNetwork,
+  refusal,
+  requestOf,
+  type Script,
+  testClient,
+  testPorts,
+  upstreamOf,
+  whole,
+} from '../../test/support/ledger/data-plane.ts'
+import { completion as answer, counts } from '../../test/support/providers/answers.ts'
+import { GatewayError } from '../domain/errors.ts'
+import type { Deployment, Model } from '../domain/model.ts'
+import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
+import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
+import { responsesApi } from '../protocols/openai-responses/client/index.ts'
+import { readProvider } from '../protocols/routing-fields.ts'
+import { createGateway } from './pipeline.ts'
+import { candidatesOf } from './routing/candidates.ts'
+import { record } from './routing/measurements.ts'
+import { EXPLORED_SHARE, preferredRoute } from './routing/preferences.ts'
+
+const NAMES = ['a', 'b', 'c', 'd', 'e']
+const good = whole(answer({ content: 'Hi' }, { usage: counts(10, 3) }))
+const bad = new Set<string>()
+
+/** What was called, in order, and what became of it. */
+async function send(body: object, { failing = bad, over = {}, models = [modelOver({})] }: SendInput = {}) {
+  const network = playNetwork(({ url }): Script => (failing.has(new URL(url).hostname[0] ?? '') ? refusal(503) : good))
+  const upstreams = NAMES.map((name) => upstreamOf({ transport: network.transport, name }))
+  const { ports, records, credit } = testPorts({ upstreams, models })
+  const client = testClient()
+  const error = await createGateway(ports, () => ({ maxAttempts: 10 }))
+    .complete(incomingOf(body, over), client)
+    .then(
+      () => undefined,
+      (thrown: unknown) => (thrown instanceof GatewayError ? thrown : assert.fail(String(thrown))),
+    )
+  assert.equal(credit.open(), 0)
+  const bodies = network.exchanges.map(({ call }) => JSON.parse(call.body) as Record<string, unknown>)
+  return {
+    hosts: network
+      .hosts()
+      .map((host) => host[0])
+      .join(''),
+    error,
+    client,
+    records,
+    bodies,
+  }
+}
+
+interface SendInput {
+  readonly failing?: ReadonlySet<string>
+  readonly over?: Parameters<typeof incomingOf>[1]
+  readonly models?: readonly Model[]
+}
+
+const modelOver = (over: Partial<Model>): Model =>
+  modelOf({ deployments: NAMES.map((name, priority) => deployment(name, { priority })), ...over })
+const chat = (over: object): object => ({ model: 'm1', messages: [{ role: 'user', content: 'hi' }], ...over })
+
+test('order, only, ignore and allow_fallbacks decide who is called, in which order', async () => {
+  const all = new Set(NAMES)
+  const cases: readonly (readonly [provider: object, hosts: string])[] = [
+    [{ order: ['c', 'A'] }, 'cabde'],
+    [{ order: ['c', 'a'], allow_fallbacks: false }, 'ca'],
+    [{ only: ['b', 'd/turbo'] }, 'bd'],
+    [{ ignore: ['a', 'B'] }, 'cde'],
+    [{ allow_fallbacks: false }, 'a'],
+    [{ order: ['e'], only: ['d', 'e'] }, 'ed'],
+    [{ order: ['unknown'] }, 'abcde'],
+  ]
+  for (const [provider, hosts] of cases) {
+    const { hosts: called } = await send(chat({ provider, max_tokens: 10 }), { failing: all })
+    // Backoffs may repeat them: the first round is what is ordered.
+    assert.equal(called.slice(0, hosts.length), hosts, JSON.stringify(provider))
+    assert.deepEqual(new Set(called), new Set(hosts), JSON.stringify(provider))
+  }
+})
+
+test('what leaves no candidate is 400, and names the provider and the reason', async () => {
+  const only = await send(chat({ provider: { only: ['zz'] } }))
+  assert.deepEqual([only.error?.status, only.error?.code, only.error?.param], [400, 'no_candidates', 'provider'])
+  assert.match(only.error?.message ?? '', /'m1'.*'a' by `provider\.only`/)
+  const dear = await send(chat({ provider: { max_price: { prompt: 0.5 } } }))
+  assert.deepEqual([dear.error?.code, dear.error?.param], ['no_candidates', 'provider.max_price'])
+  for (const provider of [{ zdr: true }, { data_collection: 'deny' }]) {
+    assert.equal((await send(chat({ provider }))).error?.code, 'no_candidates')
+  }
+})
+
+test('max_price takes both names, numbers and text; a dearer fallback is passed over', async () => {
+  for (const max of [
+    { prompt: 1, completion: '2' },
+    { input: '1', output: 2 },
+  ]) {
+    assert.equal((await send(chat({ provider: { max_price: max } }))).error, undefined)
+  }
+  for (const max of [{ completion: 1.9 }, { output: '1.9' }, { input: 0.9 }]) {
+    assert.equal((await send(chat({ provider: { max_price: max } }))).error?.code, 'no_candidates')
+  }
+  const price = { inputMicroUsd: 9_000_000, outputMicroUsd: 9_000_000 }
+  const models = [
+    modelOver({ deployments: [deployment('a')] }),
+    modelOf({ id: 'dear', price, deployments: [deployment('b')] }),
+    modelOf({ id: 'other', deployments: [deployment('c')] }),
+  ]
+  const body = chat({ models: ['dear', 'other'], provider: { max_price: { prompt: 1, completion: 2 } } })
+  const { hosts, records } = await send(body, { models, failing: new Set(['a']) })
+  assert.equal(hosts, 'ac')
+  assert.equal(records[0]?.model, 'other')
+})
+
+test('data policies of a request go by deployment, else by provider', async () => {
+  const deployments = [
+    deployment('a'),
+    deployment('b', { priority: 1, zdr: true }),
+    deployment('c', { priority: 2, zdr: true, dataCollection: 'deny' }),
+  ]
+  const models = [modelOf({ deployments })]
+  assert.equal((await send(chat({ provider: { zdr: true } }), { models })).hosts, 'b')
+  assert.equal((await send(chat({ provider: { data_collection: 'deny' } }), { models })).hosts, 'c')
+  assert.equal((await send(chat({ provider: { data_collection: 'allow', zdr: false } }), { models })).hosts, 'a')
+})
+
+test('require_parameters skips candidates that would drop a parameter', async () => {
+  const body = chat({ made_up: 1, provider: { require_parameters: true } })
+  assert.equal((await send(body)).error?.code, 'no_candidates', 'no host knows it')
+  const known = chat({ seed: 1, temperature: 0.5, provider: { require_parameters: true } })
+  const { hosts, bodies } = await send(known)
+  assert.equal(hosts, 'a')
+  assert.equal(bodies[0]?.['seed'], 1)
+})
+
+test('the fields of OpenRouter’s examples are accepted, and none reaches a provider', async () => {
+  const bodies: readonly object[] = [
+    { provider: { order: ['anthropic', 'openai'], allow_fallbacks: true } },
+    { provider: { sort: 'throughput' } },
+    { provider: { sort: { by: 'price', partition: 'none' } } },
+    { provider: { data_collection: 'allow' } },
+    { provider: { ignore: ['deepinfra'] } },
+    { provider: { quantizations: ['fp8'], enforce_distillable_text: false, preferred_max_latency: 1 } },
+    { provider: { max_price: { prompt: 1, completion: 2, request: 0, image: 0 } } },
+    { models: ['m1'], route: 'fallback', provider: {} },
+    { provider: null, models: null, route: null },
+  ]
+  for (const body of bodies) {
+    const { error, bodies: sent, client } = await send(chat(body))
+    assert.equal(error, undefined, `${JSON.stringify(body)}: ${error?.message}`)
+    for (const field of ['provider', 'models', 'route']) assert.ok(!(field in (sent[0] ?? {})), field)
+    const isPartial = JSON.stringify(body).includes('quantizations')
+    assert.equal(client.headers?.['x-turnpike-warnings']?.includes('provider.quantizations') ?? false, isPartial)
+  }
+})
+
+test('what cannot be read is refused with its path', async () => {
+  const cases: readonly (readonly [provider: unknown, param: string])[] = [
+    ['openai', 'provider'],
+    [{ sort: 'best' }, 'provider.sort'],
+    [{ sort: { by: 'best' } }, 'provider.sort.by'],
+    [{ order: 'a' }, 'provider.order'],
+    [{ only: [5] }, 'provider.only[0]'],
+    [{ max_price: { prompt: -1 } }, 'provider.max_price.prompt'],
+    [{ max_price: { prompt: 'cheap' } }, 'provider.max_price.prompt'],
+    [{ max_price: { words: 1 } }, 'provider.max_price.words'],
+    [{ data_collection: 'no' }, 'provider.data_collection'],
+    [{ zdr: 'yes' }, 'provider.zdr'],
+    [{ ignore: Array.from({ length: 101 }, () => 'a') }, 'provider.ignore'],
+  ]
+  for (const [provider, param] of cases) {
+    const { error } = await send(chat({ provider }))
+    assert.deepEqual([error?.status, error?.param], [400, param], JSON.stringify(provider))
+  }
+})
+
+test('the limit of named providers is 100 [limit: named-providers]', () => {
+  const names = Array.from({ length: 100 }, (_, at) => `p${at}`)
+  assert.equal(readProvider({ only: names }, 'provider').preferences.only?.length, 100)
+  assert.throws(() => readProvider({ only: [...names, 'one'] }, 'provider'), GatewayError)
+})
+
+test('each API takes the fields, and the header in their place, which wins', async () => {
+  const apis = [
+    [chatCompletionsApi, chat({})],
+    [messagesApi, chat({ max_tokens: 10 })],
+    [responsesApi, { model: 'm1', input: 'hi' }],
+  ] as const
+  for (const [api, body] of apis) {
+    const fields = await send({ ...body, provider: { only: ['d'] } }, { over: { api } })
+    assert.equal(fields.hosts, 'd', api.endpoint)
+    const routing = JSON.stringify({ provider: { order: ['e'] }, made_up: 1 })
+    const header = await send({ ...body, provider: { order: ['d'] } }, { over: { api, routing } })
+    assert.equal(header.hosts, 'e', api.endpoint)
+    assert.match(header.client.headers?.['x-turnpike-warnings'] ?? '', /x-turnpike-routing\.made_up/)
+    for (const sent of [...fields.bodies, ...header.bodies]) assert.ok(!('provider' in sent), api.endpoint)
+  }
+  const broken = await send(chat({}), { over: { routing: '[1]' } })
+  assert.deepEqual([broken.error?.code, broken.error?.param], ['invalid_header', 'x-turnpike-routing'])
+})
+
+test('`:floor` and `:nitro` stand at the end of any ID; the answer names the model itself', async () => {
+  for (const id of ['m1:floor', 'm1:nitro']) {
+    const { hosts, client, records } = await send(chat({ model: id }))
+    assert.equal(hosts, 'a')
+    assert.equal(JSON.parse(client.body ?? '').model, 'm1')
+    assert.equal(records[0]?.model, 'm1')
+  }
+  const own = modelOf({ id: 'own:nitro', deployments: [deployment('c')] })
+  assert.equal((await send(chat({ model: 'own:nitro' }), { models: [own] })).hosts, 'c')
+  assert.equal((await send(chat({ model: 'zz:nitro' }))).error?.code, 'model_not_found')
+})
+
+test('a sort without partition orders each model for itself, with `partition: none` the models too', async () => {
+  const price = { inputMicroUsd: 10_000, outputMicroUsd: 10_000 }
+  const models = [
+    modelOver({ deployments: [deployment('a')] }),
+    modelOf({ id: 'cheap', price, deployments: [deployment('b')] }),
+  ]
+  const hosts = async (sort: unknown): Promise<string> =>
+    (await send(chat({ models: ['cheap'], provider: { sort } }), { models })).hosts
+  assert.equal(await hosts('price'), 'a')
+  assert.equal(await hosts({ by: 'price', partition: 'none' }), 'b')
+})
+
+interface Drawn {
+  readonly deployments: readonly (Deployment & {
+    readonly latency: number | undefined
+    readonly speed: number | undefined
+  })[]
+  readonly provider: Record<string, unknown>
+  readonly stream: boolean
+}
+
+const names = fc.uniqueArray(fc.constantFrom(...NAMES, 'zz', 'B', 'c/fast'), { maxLength: 4 })
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined })
+const drawn: fc.Arbitrary<Drawn> = fc.record({
+  deployments: fc.uniqueArray(
+    fc.record({
+      provider: fc.constantFrom(...NAMES),
+      model: fc.constant('m'),
+      priority: fc.nat(2),
+      weight: fc.constant(1),
+      dataCollection: optional(fc.constantFrom('allow' as const, 'deny' as const)),
+      zdr: optional(fc.boolean()),
+      latency: optional(fc.integer({ min: 1, max: 6 }).map((exponent) => 10 ** exponent)),
+      speed: optional(fc.integer({ min: 1, max: 6 }).map((exponent) => 10 ** exponent)),
+    }),
+    { minLength: 1, maxLength: 5, selector: ({ provider }) => provider },
+  ),
+  provider: fc.record(
+    {
+      order: names,
+      only: names,
+      ignore: names,
+      sort: fc.constantFrom('price', 'latency', 'throughput'),
+      allow_fallbacks: fc.boolean(),
+      data_collection: fc.constantFrom('allow', 'deny'),
+      zdr: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  ),
+  stream: fc.boolean(),
+})
+
+/** The rules of docs/routing.md, word by word. */
+function naive({ deployments, provider }: Drawn): string[] {
+  const means = (list: unknown, name: string): number =>
+    (list as string[]).findIndex((each) => each.toLowerCase().split('/')[0] === name)
+  const { order, only, ignore, sort, allow_fallbacks: fallbacks, data_collection: data, zdr } = provider
+  let left = [...deployments].sort((x, y) => x.priority - y.priority)
+  if (only !== undefined) left = left.filter((each) => means(only, each.provider) >= 0)
+  if (ignore !== undefined) left = left.filter((each) => means(ignore, each.provider) < 0)
+  if (data === 'deny') left = left.filter((each) => each.dataCollection === 'deny')
+  if (zdr === true) left = left.filter((each) => each.zdr === true)
+  const score = (each: Drawn['deployments'][number]): number =>
+    sort === 'latency'
+      ? (each.latency ?? 1e12)
+      : sort === 'throughput'
+        ? each.speed === undefined
+          ? 1e12
+          : -each.speed
+        : 0
+  if (sort !== undefined) left.sort((x, y) => score(x) - score(y))
+  if (order !== undefined) {
+    const listed = (order as string[]).flatMap((_, rank) => left.filter((each) => means(order, each.provider) === rank))
+    const others = left.filter((each) => means(order, each.provider) < 0)
+    left = fallbacks === false ? listed : [...listed, ...others]
+  } else if (fallbacks === false) left = left.slice(0, 1)
+  return left.map((each) => each.provider)
+}
+
+test('for any candidates, facts and wishes the order is that of a naive reference', () => {
+  const { transport } = playNetwork(() => ({}))
+  const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))
+  fc.assert(
+    fc.property(drawn, (each) => {
+      const { deployments, provider, stream } = each
+      // A draw by weight is chance: where nothing orders them, one a priority.
+      const isDrawn = provider['sort'] === undefined && provider['order'] === undefined
+      fc.pre(!isDrawn || new Set(deployments.map(({ priority }) => priority)).size === deployments.length)
+      const health = healthOf({ random: () => 0.5 })
+      const model = modelOf({ deployments }) as Model & { price: NonNullable<Model['price']> }
+      const input = { health, provider: (name: string) => upstreams.find((upstream) => upstream.name === name) }
+      for (const candidate of candidatesOf(model, input).candidates) {
+        const { measurements } = candidate.deployment
+        const facts = deployments.find(({ provider: name }) => name === candidate.upstream.name)
+        if (facts?.latency !== undefined) record(measurements.firstEvent, facts.latency, 0)
+        if (facts?.speed !== undefined) record(measurements.speed, facts.speed, 0)
+      }
+      const { preferences } = readProvider(provider, 'provider')
+      const { accountId } = callerOf()
+      const request = requestOf({ stream })
+      const expected = naive(each)
+      const route = (): string[] =>
+        preferredRoute({ accountId, model, request, preferences }, input).candidates.map(
+          ({ upstream }) => upstream.name,
+        )
+      if (expected.length > 0) assert.deepEqual(route(), expected)
+      else assert.throws(route, { code: 'no_candidates' })
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('what was never measured is explored by at most 5 % of the requests', () => {
+  const { transport } = playNetwork(() => ({}))
+  const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))
+  let state = 7
+  const random = (): number => {
+    state = (state * 48_271) % 2_147_483_647
+    return state / 2_147_483_647
+  }
+  const health = healthOf({ random })
+  const model = modelOver({}) as Model & { price: NonNullable<Model['price']> }
+  const input = { health, provider: (name: string) => upstreams.find((upstream) => upstream.name === name) }
+  const [, second] = candidatesOf(model, input).candidates
+  if (second === undefined) assert.fail()
+  record(second.deployment.measurements.firstEvent, 100, 0)
+  const { preferences } = readProvider({ sort: 'latency' }, 'provider')
+  const firsts = new Map<string, number>()
+  const runs = 20_000
+  for (let i = 0; i < runs; i++) {
+    const request = requestOf()
+    const [first] = preferredRoute({ accountId: 'acc_1', model, request, preferences }, input).candidates
+    const name = first?.upstream.name ?? ''
+    firsts.set(name, (firsts.get(name) ?? 0) + 1)
+  }
+  const explored = runs - (firsts.get('b') ?? 0)
+  assert.ok(explored > runs * EXPLORED_SHARE * 0.8 && explored < runs * EXPLORED_SHARE * 1.2, String(explored))
+  assert.equal(firsts.size, NAMES.length, 'each gets its turn')
+})

@@ -1,0 +1,227 @@
+/**
+ * Candidates as a request wishes them (`provider`, `:floor`, `:nitro`): which of them may answer, and in which order. Sorted
+ * lists are kept for a moment, so that many candidates cost a request no more than few.
+ */
+import type { AccountCredentials } from '../../domain/account-credential.ts'
+import type { ChatRequest, MaxPrice, ProviderPreferences, SortOrder } from '../../domain/chat.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import type { Model } from '../../domain/model.ts'
+import type { Price } from '../../domain/price/tariff.ts'
+import { droppedParameters } from '../upstream/call.ts'
+import { isOwn } from './account-credentials.ts'
+import { promptPrefixOf } from './affinity.ts'
+import { type CandidateInput, candidatesFor, orderCandidates } from './candidates.ts'
+import type { Candidate, CandidateList, Health, Route, Why } from './health.ts'
+import { latencyMs, tokensPerSecond } from './measurements.ts'
+
+export interface Preferred {
+  readonly accountId: string
+  /** The account's own. */
+  readonly credentials?: AccountCredentials | undefined
+  readonly model: Model & { readonly price: Price }
+  readonly request: ChatRequest
+  readonly preferences: ProviderPreferences
+}
+
+/** @throws GatewayError `no_candidates` where none is left. */
+export function preferredRoute(preferred: Preferred, input: CandidateInput): Route {
+  const { model, request, preferences, accountId, credentials } = preferred
+  const { health } = input
+  const list = candidatesFor(credentials, model, input)
+  checkPrice(model, preferences.maxPrice)
+  const { order, sort, allowFallbacks } = preferences
+  const kept = keptOf(preferred, list)
+  if (order === undefined && sort === undefined) {
+    const prefix = list.targets === 1 ? undefined : promptPrefixOf({ accountId, request })
+    const route = { prefix, ...orderCandidates(kept, { health, stream: request.stream, prefix }) }
+    return allowFallbacks === false ? { ...route, candidates: route.candidates.slice(0, 1) } : route
+  }
+  const sorted =
+    sort === undefined
+      ? { candidates: kept, why: 'order' as const }
+      : sortedBy(sort.by, { list, kept, health, stream: request.stream })
+  const ordered = order === undefined ? sorted.candidates : inOrder(sorted.candidates, order)
+  const candidates = credentials === undefined ? ordered : ownFirst(ordered)
+  const why = order === undefined ? sorted.why : 'order'
+  const isOnly = allowFallbacks === false && order === undefined
+  return {
+    candidates: isOnly ? candidates.slice(0, 1) : candidates,
+    why,
+    target: undefined,
+    prefix: undefined,
+    skipped: '',
+  }
+}
+
+type Exclusion = 'only' | 'ignore' | 'order' | 'data_collection' | 'zdr' | 'require_parameters'
+
+function keptOf(preferred: Preferred, { candidates }: CandidateList): readonly Candidate[] {
+  const { preferences, model } = preferred
+  const { only, ignore, order, allowFallbacks, dataCollection, zdr, requireParameters } = preferences
+  const isFiltered = only ?? ignore ?? dataCollection ?? zdr ?? requireParameters
+  if (isFiltered === undefined && (order === undefined || allowFallbacks !== false)) return candidates
+  const kept = candidates.filter((candidate) => exclusionOf(candidate, preferred) === undefined)
+  if (kept.length > 0) return kept
+  throw noneLeft(
+    model,
+    candidates.map((each) => [each.upstream.name, exclusionOf(each, preferred)] as const),
+  )
+}
+
+function exclusionOf(candidate: Candidate, { preferences, request, model }: Preferred): Exclusion | undefined {
+  const { only, ignore, order, allowFallbacks, dataCollection, zdr, requireParameters } = preferences
+  if (only !== undefined && rankIn(only, candidate) < 0) return 'only'
+  if (ignore !== undefined && rankIn(ignore, candidate) >= 0) return 'ignore'
+  if (order !== undefined && allowFallbacks === false && rankIn(order, candidate) < 0) return 'order'
+  if (dataCollection === 'deny' && candidate.facts.dataCollection !== 'deny') return 'data_collection'
+  if (zdr === true && !candidate.facts.zdr) return 'zdr'
+  if (requireParameters !== true) return undefined
+  const [target] = candidate.targets
+  return target === undefined || droppedParameters(target, request, model).length > 0 ? 'require_parameters' : undefined
+}
+
+/** The position of the first name that means the candidate's provider: `together`, `Together` or `together/turbo`; -1: none. */
+function rankIn(names: readonly string[], { names: own }: Candidate): number {
+  return names.findIndex((name) => {
+    const lower = name.toLowerCase()
+    return own.includes(lower) || own.includes(lower.split('/', 1)[0] ?? lower)
+  })
+}
+
+/** Candidates of providers in the list come first, in its order; otherwise nothing moves. */
+function inOrder(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
+  const ranked = candidates.map((candidate) => {
+    const rank = rankIn(order, candidate)
+    return { candidate, rank: rank < 0 ? order.length : rank }
+  })
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
+}
+
+/** The operator's credentials are used where the account's own fail. */
+function ownFirst(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...candidates.filter(isOwn), ...candidates.filter((candidate) => !isOwn(candidate))]
+}
+
+function noneLeft({ id }: Model, excluded: readonly (readonly [name: string, by: string | undefined])[]): GatewayError {
+  const reasons = excluded.slice(0, 5).map(([name, by]) => `'${name}' by \`provider.${by}\``)
+  const more = excluded.length > 5 ? ` and ${excluded.length - 5} more` : ''
+  const message = `No provider of the model '${id}' is left. Excluded are ${reasons.join(', ')}${more}.`
+  return new GatewayError('no_candidates', message, { param: 'provider' })
+}
+
+/** @throws GatewayError where a rate of the price itself is above the limit. */
+function checkPrice({ id, price }: Preferred['model'], limit: MaxPrice | undefined): void {
+  if (limit === undefined) return
+  const none = Number.POSITIVE_INFINITY
+  const isAbove =
+    price.inputMicroUsd > (limit.inputMicroUsd ?? none) ||
+    price.outputMicroUsd > (limit.outputMicroUsd ?? none) ||
+    (price.perRequestNanoUsd ?? 0) > (limit.perRequestNanoUsd ?? none) ||
+    (price.perImageNanoUsd ?? 0) > (limit.perImageNanoUsd ?? none)
+  if (!isAbove) return
+  const message = `The price of the model '${id}' is above \`provider.max_price\`.`
+  throw new GatewayError('no_candidates', message, { param: 'provider.max_price' })
+}
+
+interface Sorting {
+  readonly list: CandidateList
+  /** Those of the list that may answer. */
+  readonly kept: readonly Candidate[]
+  readonly health: Health
+  readonly stream: boolean
+}
+
+interface Sorted {
+  readonly candidates: readonly Candidate[]
+  readonly why: Why
+}
+
+/** How long a sorted list stands. */
+const SORTED_FOR_MS = 250
+/** Share of requests that a deployment gets that was not measured yet. */
+export const EXPLORED_SHARE = 0.05
+
+/**
+ * Measured candidates, the best first, then the others by priority. Of one model all cost the same: a sort by price keeps
+ * the operator's order.
+ */
+export function sortedBy(by: SortOrder, { list, kept, health, stream }: Sorting): Sorted {
+  if (by === 'price') return { candidates: kept, why: 'sort' }
+  const { candidates, unmeasured } = sortedList(by, { list, health, stream })
+  const sorted = kept === list.candidates ? candidates : onlyThese(candidates, kept)
+  const { random } = health
+  if (unmeasured === 0 || unmeasured === candidates.length || random() >= EXPLORED_SHARE) {
+    return { candidates: sorted, why: 'sort' }
+  }
+  const fresh = sorted.filter((candidate) => scoreOf(candidate, by, { health, stream }) === undefined)
+  const explored = fresh[Math.floor(random() * fresh.length)]
+  if (explored === undefined) return { candidates: sorted, why: 'sort' }
+  return { candidates: [explored, ...sorted.filter((each) => each !== explored)], why: 'explore' }
+}
+
+function onlyThese(sorted: readonly Candidate[], kept: readonly Candidate[]): readonly Candidate[] {
+  const these = new Set(kept)
+  return sorted.filter((candidate) => these.has(candidate))
+}
+
+function sortedList(by: SortOrder, { list, health, stream }: Omit<Sorting, 'kept'>): SortedList {
+  const key = stream ? `${by} stream` : by
+  const now = health.clock()
+  const known = list.sorted.get(key)
+  if (known !== undefined && now - known.at < SORTED_FOR_MS) return known
+  const scored = list.candidates.map((candidate) => ({ candidate, score: scoreOf(candidate, by, { health, stream }) }))
+  scored.sort((a, b) => (a.score ?? Number.POSITIVE_INFINITY) - (b.score ?? Number.POSITIVE_INFINITY) || 0)
+  const made = {
+    at: now,
+    candidates: scored.map(({ candidate }) => candidate),
+    unmeasured: scored.filter(({ score }) => score === undefined).length,
+  }
+  list.sorted.set(key, made)
+  return made
+}
+
+type SortedList = CandidateList['sorted'] extends Map<string, infer List> ? List : never
+
+/** Less is better; undefined: not measured. */
+function scoreOf(
+  { deployment: { measurements } }: Candidate,
+  by: SortOrder,
+  { health, stream }: Pick<Sorting, 'health' | 'stream'>,
+): number | undefined {
+  const now = health.clock()
+  if (by === 'latency') return latencyMs(measurements, { stream, now })
+  const speed = tokensPerSecond(measurements, now)
+  return speed === undefined ? undefined : -speed
+}
+
+interface Rated {
+  readonly price: Price
+  readonly route: Route
+  readonly request: ChatRequest
+}
+
+/** Prompts are about three times as long as answers. */
+export function blendedMicroUsd({ inputMicroUsd, outputMicroUsd }: Price): number {
+  return (3 * inputMicroUsd + outputMicroUsd) / 4
+}
+
+/** Models by the price, or by the best of their candidates, where the request wants that; stable. */
+export function orderModels<Model extends Rated>(
+  models: readonly Model[],
+  sort: ProviderPreferences['sort'],
+  health: Health,
+): readonly Model[] {
+  if (sort === undefined || !sort.acrossModels || models.length < 2) return models
+  const { by } = sort
+  const scored = models.map((model) => ({ model, score: modelScore(model, by, health) }))
+  return scored.sort((a, b) => a.score - b.score || 0).map(({ model }) => model)
+}
+
+function modelScore({ price, route, request }: Rated, by: SortOrder, health: Health): number {
+  if (by === 'price') return blendedMicroUsd(price)
+  let best = Number.POSITIVE_INFINITY
+  for (const candidate of route.candidates) {
+    best = Math.min(best, scoreOf(candidate, by, { health, stream: request.stream }) ?? best)
+  }
+  return best
+}
