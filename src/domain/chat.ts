@@ -158,6 +158,9 @@ export interface ChatRequest {
   readonly extra: Readonly<Record<string, unknown>>
 }
 
+/** The header that says what the fields of routing say, for clients that cannot add fields. */
+export const ROUTING_HEADER = 'x-turnpike-routing'
+
 /** Which models may answer a request, as the client wishes. */
 export interface RequestedRouting {
   /** IDs to try after `model`, in order. */

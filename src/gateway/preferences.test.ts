@@ -66,6 +66,7 @@ interface SendInput {
 
 const modelOver = (over: Partial<Model>): Model =>
   modelOf({ deployments: NAMES.map((name, priority) => deployment(name, { priority })), ...over })
+const limitedTo = (only: readonly unknown[]) => ({ only })
 const chat = (over: object): object => ({ model: 'm1', messages: [{ role: 'user', content: 'hi' }], ...over })
 
 test('order, only, ignore and allow_fallbacks decide who is called, in which order', async () => {
@@ -73,7 +74,7 @@ test('order, only, ignore and allow_fallbacks decide who is called, in which ord
   const cases: readonly (readonly [provider: object, hosts: string])[] = [
     [{ order: ['c', 'A'] }, 'cabde'],
     [{ order: ['c', 'a'], allow_fallbacks: false }, 'ca'],
-    [{ only: ['b', 'd/turbo'] }, 'bd'],
+    [limitedTo(['b', 'd/turbo']), 'bd'],
     [{ ignore: ['a', 'B'] }, 'cde'],
     [{ allow_fallbacks: false }, 'a'],
     [{ order: ['e'], only: ['d', 'e'] }, 'ed'],
@@ -88,7 +89,7 @@ test('order, only, ignore and allow_fallbacks decide who is called, in which ord
 })
 
 test('what leaves no candidate is 400, and names the provider and the reason', async () => {
-  const only = await send(chat({ provider: { only: ['zz'] } }))
+  const only = await send(chat({ provider: limitedTo(['zz']) }))
   assert.deepEqual([only.error?.status, only.error?.code, only.error?.param], [400, 'no_candidates', 'provider'])
   assert.match(only.error?.message ?? '', /'m1'.*'a' by `provider\.only`/)
   const dear = await send(chat({ provider: { max_price: { prompt: 0.5 } } }))
@@ -168,7 +169,7 @@ test('what cannot be read is refused with its path', async () => {
     [{ sort: 'best' }, 'provider.sort'],
     [{ sort: { by: 'best' } }, 'provider.sort.by'],
     [{ order: 'a' }, 'provider.order'],
-    [{ only: [5] }, 'provider.only[0]'],
+    [limitedTo([5]), 'provider.only[0]'],
     [{ max_price: { prompt: -1 } }, 'provider.max_price.prompt'],
     [{ max_price: { prompt: 'cheap' } }, 'provider.max_price.prompt'],
     [{ max_price: { words: 1 } }, 'provider.max_price.words'],
@@ -184,8 +185,8 @@ test('what cannot be read is refused with its path', async () => {
 
 test('the limit of named providers is 100 [limit: named-providers]', () => {
   const names = Array.from({ length: 100 }, (_, at) => `p${at}`)
-  assert.equal(readProvider({ only: names }, 'provider').preferences.only?.length, 100)
-  assert.throws(() => readProvider({ only: [...names, 'one'] }, 'provider'), GatewayError)
+  assert.equal(readProvider(limitedTo(names), 'provider').preferences.only?.length, 100)
+  assert.throws(() => readProvider(limitedTo([...names, 'one']), 'provider'), GatewayError)
 })
 
 test('each API takes the fields, and the header in their place, which wins', async () => {
@@ -195,7 +196,7 @@ test('each API takes the fields, and the header in their place, which wins', asy
     [responsesApi, { model: 'm1', input: 'hi' }],
   ] as const
   for (const [api, body] of apis) {
-    const fields = await send({ ...body, provider: { only: ['d'] } }, { over: { api } })
+    const fields = await send({ ...body, provider: limitedTo(['d']) }, { over: { api } })
     assert.equal(fields.hosts, 'd', api.endpoint)
     const routing = JSON.stringify({ provider: { order: ['e'] }, made_up: 1 })
     const header = await send({ ...body, provider: { order: ['d'] } }, { over: { api, routing } })

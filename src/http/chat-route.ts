@@ -1,10 +1,10 @@
 /** Routes whose answers are completions, and the first of them: `POST /chat/completions`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
+import { ROUTING_HEADER } from '../domain/chat.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
-import { ROUTING_HEADER } from '../protocols/routing-fields.ts'
 import { callerOf, type RouteApi } from './caller.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
 import { parseIdempotencyKey, parseLastEventId } from './request-headers.ts'

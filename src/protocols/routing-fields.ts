@@ -4,6 +4,7 @@ import {
   type ProviderPreferences,
   type RequestedRouting,
   type RequestedSort,
+  ROUTING_HEADER,
   SORT_ORDERS,
 } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -85,7 +86,7 @@ type Read = (value: unknown, name: string) => Partial<ProviderPreferences>
 
 const MEMBERS: Readonly<Record<string, Read>> = {
   order: (value, name) => ({ order: namesAt(value, name) }),
-  only: (value, name) => ({ only: namesAt(value, name) }),
+  only: readOnly,
   ignore: (value, name) => ({ ignore: namesAt(value, name) }),
   sort: (value, name) => ({ sort: sortAt(value, name) }),
   max_price: (value, name) => ({ maxPrice: maxPriceAt(value, name) }),
@@ -93,6 +94,11 @@ const MEMBERS: Readonly<Record<string, Read>> = {
   data_collection: (value, name) => ({ dataCollection: oneOf(value, name, ['allow', 'deny']) }),
   zdr: (value, name) => ({ zdr: booleanAt(value, name) }),
   require_parameters: (value, name) => ({ requireParameters: booleanAt(value, name) }),
+}
+
+function readOnly(value: unknown, name: string): Pick<ProviderPreferences, 'only'> {
+  const only = namesAt(value, name)
+  return { only }
 }
 
 /** @throws GatewayError for a member that cannot be read. */
@@ -151,9 +157,6 @@ function usdAt(value: unknown, path: string): number {
   if (typeof usd !== 'number' || Number.isNaN(usd)) refuseType(value, path, 'a number')
   return usd < 0 ? refuse('out_of_range', path, `\`${path}\` must be at least 0, not ${usd}.`) : usd
 }
-
-/** The header that says what the fields say, for clients that cannot add fields. */
-export const ROUTING_HEADER = 'x-turnpike-routing'
 
 /** @throws GatewayError `invalid_header` for what is no JSON object, the errors of the fields for what is in it. */
 export function readRoutingHeader(text: string): RequestedRouting & { readonly unheeded: readonly string[] } {

@@ -10,7 +10,7 @@ const HALF_LIFE_MS = 60_000
 const BUCKETS = 200
 const LOG_STEP = Math.log(1.08)
 /** Weights grow with time; they are scaled down before they overflow. */
-const MAX_EXPONENT = 500
+const SCALED_AT_EXPONENT = 500
 
 /** Of positive figures: milliseconds, or tokens a second. */
 export interface Percentiles {
@@ -29,7 +29,7 @@ export function createPercentiles(): Percentiles {
 export function record(percentiles: Percentiles, value: number, now: number): void {
   const { weights } = percentiles
   let exponent = (now - percentiles.epoch) / HALF_LIFE_MS
-  if (exponent > MAX_EXPONENT) {
+  if (exponent > SCALED_AT_EXPONENT) {
     const scale = 2 ** -exponent
     for (let at = 0; at < BUCKETS; at++) weights[at] = (weights[at] ?? 0) * scale
     percentiles.epoch = now
