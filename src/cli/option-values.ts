@@ -108,6 +108,10 @@ export const parseWebhookId = textOfForm(
   /^whk_\w+$/,
   "the ID of an endpoint, whk_…; 'turnpike webhooks list' shows them",
 )
+export const parseProviderCredentialId = textOfForm(
+  /^pcr_\w+$/,
+  "the ID of a provider credential, pcr_…; 'turnpike provider-credentials list' shows them",
+)
 export const parseDeliveryId = textOfForm(
   /^dlv_\w+$/,
   "the ID of a delivery, dlv_…; 'turnpike webhooks deliveries ID' shows them",

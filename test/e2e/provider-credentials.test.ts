@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { type Answer, CHAT, errorOf, eventually, getJson, hello, send } from '../support/client.ts'
 import { type Gateway, model, startGateway } from '../support/gateway.ts'
 import { reconcile } from '../support/ledger/money.ts'
+import { makeHome, type RunOptions } from '../support/process/command-line.ts'
 import { ordinary, streamUntil } from '../support/providers/answers.ts'
 import { type ProviderCall, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
@@ -149,7 +150,7 @@ test('a key that the provider rejects is not stored; the error does not repeat i
     assert.doesNotMatch(invalid.text, /with a space|xxxx/)
   }
   for (const over of [{ provider: 'nobody' }, { provider: 'simulator' }, { key_id: 'key_nobody' }]) {
-    assert.equal((await add(key, over)).status, 400, JSON.stringify(over))
+    assert.equal((await add(key, over)).status, 404, JSON.stringify(over))
   }
   await added(key)
   assert.equal((await add(key)).status, 409, 'one for each provider')
@@ -226,6 +227,29 @@ test('a credential of one key applies to that key and the keys that it created, 
   assert.deepEqual([await usedBy(first, child.key), await usedBy(first, below)], [ROTATED_KEY, ROTATED_KEY])
   await added(key)
   assert.deepEqual([await usedBy(first, key), await usedBy(first, below)], [OWN_KEY, ROTATED_KEY])
+})
+
+test('the commands read keys from standard input or the environment, and print none', async (t) => {
+  const key = await customer()
+  const home = makeHome({ TURNPIKE_URL: first.url, TURNPIKE_API_KEY: key })
+  t.after(() => home.remove())
+  const run = async (words: readonly string[], options: RunOptions = {}) => {
+    const { code, stdout, stderr } = await home.run(['provider-credentials', ...words], options)
+    assert.doesNotMatch(stdout + stderr, /own-key-of-the-account/)
+    return { code, stdout, stderr }
+  }
+  const { stdout: made, stderr } = await run(['add', 'up', '--name', 'ours'], { input: `${OWN_KEY}\n` })
+  const id = made.trim()
+  assert.match(id, /^pcr_/)
+  assert.match(stderr, /verified/)
+  assert.equal(await usedBy(first, key), OWN_KEY)
+  const env = { TURNPIKE_PROVIDER_API_KEY: ROTATED_KEY }
+  assert.match((await run(['rotate', id], { env })).stdout, /Rotated pcr_/)
+  assert.equal(await usedBy(first, key), ROTATED_KEY)
+  assert.match((await run(['list'])).stdout, new RegExp(`${id}.*up.*nt-2.*all keys.*verified.*ours`))
+  assert.equal((await run(['add', 'up'], { input: '' })).code, 2)
+  assert.match((await run(['remove', id])).stdout, /Removed/)
+  assert.equal(await usedBy(first, key), OPERATOR_KEY)
 })
 
 test('other accounts neither see nor use a credential', async () => {

@@ -22,6 +22,10 @@ test('every command and flag of the contract exists', async () => {
     usage: ['--json', '--period-start <', '--period-end <', '--group-by <', '--url <', '--profile <'],
     'webhooks listen': ['--forward <', '--events <', '--secret <', '--print-json', '--url <', '--profile <'],
     'webhooks trigger': ['<event>', '--json', '--url <', '--profile <'],
+    'provider-credentials add': ['<provider>', '--name <', '--key <', '--allow-fallback', '--json', '--url <'],
+    'provider-credentials list': ['--json', '--url <', '--profile <'],
+    'provider-credentials rotate': ['<id>', '--json', '--url <', '--profile <'],
+    'provider-credentials remove': ['<id>', '--json', '--url <', '--profile <'],
     'webhooks resend': ['[delivery]', '--webhook <', '--failed-since <', '--json', '--url <', '--profile <'],
   }
   await Promise.all(

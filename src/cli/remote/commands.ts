@@ -11,6 +11,7 @@ import {
   parseMaxSteps,
   parseName,
   parsePastTime,
+  parseProviderCredentialId,
   parseReceiver,
   parseRepository,
   parseServerUrl,
@@ -33,6 +34,7 @@ export function addRemoteCommands(program: Command, version: string): void {
   addSetup(program)
   addAgents(program)
   addWebhooks(program, version)
+  addProviderCredentials(program)
 }
 
 function addSignIn(program: Command): void {
@@ -219,6 +221,35 @@ function addEndpoints(webhooks: Command): void {
     .option('--cursor <cursor>', 'continue after the previous page')
     .option('--json', 'print JSON')
     .action(lazily(() => import('../webhooks/webhooks.ts'), 'webhooksDeliveries'))
+}
+
+function addProviderCredentials(program: Command): void {
+  const credentials = program
+    .command('provider-credentials')
+    .description("manage the account's own credentials at providers (bring your own key)")
+  const load = () => import('./provider-credentials.ts')
+  withTarget(credentials.command('add'))
+    .description('test and store a key of a provider, read from standard input or TURNPIKE_PROVIDER_API_KEY')
+    .argument('<provider>', 'name of the provider', parseName)
+    .option('--name <name>', 'label', parseName)
+    .option('--key <id>', 'only for requests of this API key (default: all of the account)', parseName)
+    .option('--allow-fallback', "use the operator's credentials, at the full price, when this one fails")
+    .option('--json', 'print JSON')
+    .action(lazily(load, 'credentialsAdd'))
+  withTarget(credentials.command('list'))
+    .description('list the credentials, never their keys')
+    .option('--json', 'print JSON')
+    .action(lazily(load, 'credentialsList'))
+  withTarget(credentials.command('rotate'))
+    .description('replace the key of a credential, read as by add')
+    .argument('<id>', 'ID of the credential', parseProviderCredentialId)
+    .option('--json', 'print JSON')
+    .action(lazily(load, 'credentialsRotate'))
+  withTarget(credentials.command('remove'))
+    .description('delete a credential')
+    .argument('<id>', 'ID of the credential', parseProviderCredentialId)
+    .option('--json', 'print JSON')
+    .action(lazily(load, 'credentialsRemove'))
 }
 
 /** Adds the flags that select the server and the identity. */

@@ -81,6 +81,11 @@ function readSettings(): Settings {
   }
 }
 
+/** A variable of the environment, or of the `.env` of the working directory; undefined: not set, or empty. */
+export function readVariable(name: string): string | undefined {
+  return mergeEnvironment(processEnvironment, process.cwd()).get(name)?.trim() || undefined
+}
+
 /** The server that TURNPIKE_URL names. */
 export function urlOfEnvironment(): string | undefined {
   return readSettings().url

@@ -46,7 +46,7 @@ export interface NewCredential {
   readonly allowFallback: boolean
 }
 
-/** Rejects with 400 for a provider that is not there, and for a key that it refuses; with 409 for a second one. */
+/** Rejects with 404 for a provider that is not there, 400 for a key that it refuses, 409 for a second one. */
 export async function addCredential(
   deps: ManageDeps,
   requester: Requester,
@@ -198,7 +198,7 @@ function isAccepted(probe: ProviderProbe): boolean {
 function unknownProvider(name: string, known: readonly string[]): GatewayError {
   const list = known.length === 0 ? 'none is configured' : `known are ${known.join(', ')}`
   const message = `No provider '${name}' takes keys of accounts: ${list}.`
-  return new GatewayError('invalid_value', message, { param: 'provider' })
+  return new GatewayError('not_found', message, { param: 'provider' })
 }
 
 function lockNameOf(accountId: AccountId): string {
@@ -235,5 +235,5 @@ async function assertKey(inside: Kysely<Database>, accountId: AccountId, id: Key
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  if (key === undefined) throw new GatewayError('invalid_value', 'No active key has this id.', { param: 'key_id' })
+  if (key === undefined) throw new GatewayError('not_found', 'No active key has this id.', { param: 'key_id' })
 }

@@ -47,7 +47,7 @@ const CredentialCreate = Type.Object(
 )
 const CredentialPatch = Type.Object(
   { api_key: Type.Optional(ApiKey), name: Type.Optional(Name), allow_fallback: Type.Optional(AllowFallback) },
-  { additionalProperties: false, minProperties: 1 },
+  { additionalProperties: false },
 )
 
 const Creator = Type.Object({ user_id: Type.String(), email: Type.String(), name: Type.String() })
@@ -87,7 +87,7 @@ const readSchema = { summary: 'Get a provider credential', tags, params, respons
 const createSchema = {
   summary: 'Add a provider credential',
   description:
-    'Stores the account’s own key at a provider, after a test call of at most 10 s. Requests to models of the provider then use it in place of the operator’s, and are charged `byok_fee_percent` of the price. A key that the provider rejects is not stored (400); one whose provider cannot be reached is stored as `untested`.',
+    'Stores the account’s own key at a provider, after a test call of at most 10 s. Requests to models of the provider then use it in place of the operator’s, and are charged `byok_fee_percent` of the price. A key that the provider rejects is not stored (400); one whose provider cannot be reached is stored as `untested`. Returns 404 for a provider that is not configured or takes no key.',
   tags,
   body: CredentialCreate,
   response: { 201: CredentialView },

@@ -57,8 +57,10 @@ export function answerEvents({
 
 /** The charge at midnight UTC, of one call without images. */
 export function gatewayNanoUsd(usage: CountedUsage, tariff: CatalogueTariff): bigint {
+  const admitted = { price: toPrice(tariff), request: { messages: [] }, createdAt: 0 }
   const completion = {
-    admitted: { price: toPrice(tariff), request: { messages: [] }, createdAt: 0 },
+    admitted,
+    current: admitted,
     attempt: { usages: [createCallUsage()], running: undefined },
   }
   return costOf(completion as unknown as Completion, usage)
