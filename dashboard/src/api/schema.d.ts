@@ -331,7 +331,7 @@ export interface paths {
         get: operations["getProviderCredentials"];
         /**
          * Add a provider credential
-         * @description Stores the account’s own key at a provider, after a test call of at most 10 s. Requests to models of the provider then use it in place of the operator’s, and are charged `byok_fee_percent` of the price. A key that the provider rejects is not stored (400); one whose provider cannot be reached is stored as `untested`.
+         * @description Stores the account’s own key at a provider, after a test call of at most 10 s. Requests to models of the provider then use it in place of the operator’s, and are charged `byok_fee_percent` of the price. A key that the provider rejects is not stored (400); one whose provider cannot be reached is stored as `untested`. Returns 404 for a provider that is not configured or takes no key.
          */
         post: operations["postProviderCredentials"];
     };
