@@ -6,7 +6,7 @@ import { chmodSync, readdirSync, rmSync } from 'node:fs'
 import { createConnection, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { makeDirectory } from '../db/make-directory.ts'
+import { makeDirectory } from '../db/directory.ts'
 import { isRecord, textOf } from '../lib/json.ts'
 import { loadCliConfig } from './configuration.ts'
 

@@ -1,8 +1,9 @@
 /** Offline access to a SQLite file, for commands that copy or replace it. It blocks the thread: the service must not use it. */
-import { closeSync, constants, existsSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync } from 'node:fs'
 import { copyFile, link, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { syncPath } from '../directory.ts'
 import { resultCodeOf } from '../failure.ts'
 
 const BUSY_TIMEOUT_MS = 1_000
@@ -65,10 +66,10 @@ export async function writeCopy(source: string, target: string): Promise<number>
   try {
     vacuumInto(source, part)
     assertIntact(part, 'quick_check')
-    sync(part)
+    syncPath(part)
     if (existsSync(target)) throw new Error(`${target} exists and is not overwritten.`)
     await rename(part, target)
-    sync(dirname(target))
+    syncPath(dirname(target))
     return (await stat(target)).size
   } catch (error) {
     await rm(part, { force: true })
@@ -131,7 +132,7 @@ export async function replaceDatabase({
   readonly path: string
   readonly aside: string
 }): Promise<void> {
-  sync(draft)
+  syncPath(draft)
   if (existsSync(path)) {
     // Not every file system has hard links.
     await link(path, aside).catch(() => copyFile(path, aside, constants.COPYFILE_EXCL))
@@ -140,14 +141,5 @@ export async function replaceDatabase({
   if (existsSync(path + LOG)) await rename(path + LOG, aside + LOG)
   await rm(path + INDEX, { force: true })
   await rename(draft, path)
-  sync(dirname(path))
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+  syncPath(dirname(path))
 }

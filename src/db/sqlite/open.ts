@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import { Kysely } from 'kysely'
 import type { BatchStatement, OpenedDatabase, SqliteOptions } from '../database.ts'
-import { makeDirectory } from '../make-directory.ts'
+import { makeDirectory } from '../directory.ts'
 import type { Database } from '../schema/schema.ts'
 import { threadDialect } from './driver.ts'
 import type { SqlValue, StatementGroup } from './message.ts'

@@ -3,20 +3,10 @@
  * after its instance. In it: `owner`, who that is; `complete`, there as long as every request that left for a provider
  * is noted; `checkpoint`, what the logs must contain; and the logs.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeDirectory } from '../../../db/make-directory.ts'
+import { makeDirectory, syncPath } from '../../../db/directory.ts'
 import { isRecord, parseJson } from '../../../lib/json.ts'
 
 import { SPOOL_VERSION } from './records.ts'
@@ -43,8 +33,8 @@ export function prepareDirectory(directory: string, owner: SpoolOwner, first: bo
   if (first) writeFileSync(join(directory, COMPLETE_FILE), '', { mode: 0o600 })
   writeFileSync(`${ownerFile}.new`, ownerText(owner), { mode: 0o600, flush: true })
   renameSync(`${ownerFile}.new`, ownerFile)
-  syncDirectory(directory)
-  syncDirectory(dirname(directory))
+  syncPath(directory)
+  syncPath(dirname(directory))
 }
 
 /** From now on, what is not noted proves nothing. Needs no space on the disk. */
@@ -53,15 +43,6 @@ export function markIncomplete(directory: string, onError: (error: unknown) => v
     rmSync(join(directory, COMPLETE_FILE), { force: true })
   } catch (error) {
     onError(error)
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const fd = openSync(directory, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }
 

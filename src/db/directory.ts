@@ -1,4 +1,5 @@
-import { mkdirSync, statSync } from 'node:fs'
+/** Directories on disk that must be there after a crash. */
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -15,5 +16,15 @@ export function makeDirectory(path: string): void {
   } catch (error) {
     // Another process may have created it.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
+  }
+}
+
+/** Waits until a file's content, or the names in a directory, are on the disk. */
+export function syncPath(path: string): void {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
   }
 }
