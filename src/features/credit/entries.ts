@@ -2,12 +2,14 @@
 
 import { type Kysely, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
+import { given, within } from '../../db/query.ts'
 import type { Database, LedgerKind } from '../../db/schema/schema.ts'
 import { type AccountId, ledgerId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import type { PageRequest } from '../../http/page.ts'
 import { ALL_TIME, type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { toLedgerEntry } from './ledger/rows.ts'
 import type { LedgerEntry } from './ledger/unit.ts'
 
 /** A row, and when the row was made that it corrects. */
@@ -29,7 +31,10 @@ export async function listLedger(db: Kysely<Database>, list: LedgerListInput): P
   const rows = ledgerRows(db).where('ledger.account_id', '=', accountId)
   const chosen = isRare(filter.kind) ? rareRows(rows, filter.kind, range) : commonRows(rows, filter.kind, range)
   const sorted = isRare(filter.kind) ? chosen.orderBy('ledger.kind', order) : chosen
-  return (await sorted.orderBy('ledger.number', order).limit(limit).execute()).map(toEntry)
+  return (await sorted.orderBy('ledger.number', order).limit(limit).execute()).map((row) => ({
+    ...toLedgerEntry(row),
+    adjustedAt: row.adjusted_at ?? undefined,
+  }))
 }
 
 function rest({ start, end }: Period, order: 'asc' | 'desc', after: number | undefined): Period {
@@ -73,7 +78,6 @@ function ledgerRows(db: Kysely<Database>) {
 }
 
 type LedgerRows = ReturnType<typeof ledgerRows>
-type Row = Awaited<ReturnType<LedgerRows['execute']>>[number]
 
 /** Nearly all rows are charges. */
 function isRare(kind: LedgerKind | undefined): kind is Exclude<LedgerKind, 'charge'> {
@@ -81,10 +85,7 @@ function isRare(kind: LedgerKind | undefined): kind is Exclude<LedgerKind, 'char
 }
 
 function commonRows(query: LedgerRows, kind: LedgerKind | undefined, { start, end }: Period): LedgerRows {
-  return query
-    .where('ledger.number', '>=', start)
-    .where('ledger.number', '<', end)
-    .$if(kind !== undefined, (some) => some.where('ledger.kind', '=', kind as LedgerKind)) // just checked
+  return query.where(within('ledger.number', { start, end })).where(({ and }) => and(given({ 'ledger.kind': kind })))
 }
 
 /**
@@ -96,23 +97,6 @@ function rareRows(query: LedgerRows, kind: LedgerKind, { start, end }: Period): 
     .where('ledger.kind', '<>', sql.lit<LedgerKind>('charge'))
     .where(({ eb, refTuple, tuple }) => eb(refTuple('ledger.kind', 'ledger.number'), '>=', tuple(kind, start)))
     .where(({ eb, refTuple, tuple }) => eb(refTuple('ledger.kind', 'ledger.number'), '<', tuple(kind, end)))
-}
-
-function toEntry(row: Row): ListedEntry {
-  return {
-    accountId: row.account_id,
-    number: row.number,
-    kind: row.kind,
-    nanoUsd: row.amount_nano_usd,
-    balanceNanoUsd: row.balance_nano_usd,
-    completionId: row.completion_id ?? undefined,
-    keyId: row.key_id ?? undefined,
-    priceVersion: row.price_version ?? undefined,
-    adjusts: row.adjusts ?? undefined,
-    note: row.note ?? undefined,
-    createdAt: row.created_at,
-    adjustedAt: row.adjusted_at ?? undefined,
-  }
 }
 
 const KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] as const satisfies readonly LedgerKind[]

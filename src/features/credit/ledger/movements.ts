@@ -1,10 +1,10 @@
 /** How an account's credit moves: rows of its ledger, what a new month brings, and the alerts that an account gets. */
 import type { LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
-import { type CreditScope, DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
+import type { CreditScope } from '../../../domain/credit.ts'
 import type { CompletionId, KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { monthNumber } from '../../../lib/time.ts'
-import type { AccountState, AlertRow, KeyState, LedgerRow } from './state.ts'
+import { type AccountState, type AlertRow, CREATED, type KeyState, type LedgerRow } from './state.ts'
 import type { PlanTerms } from './unit.ts'
 
 interface Movement {
@@ -102,7 +102,7 @@ const NO_ROWS: readonly LedgerRow[] = []
  */
 export function rollOverMonth(known: AccountState | undefined, terms: PlanTerms, now: number): RolledOver {
   const month = monthNumber(now)
-  const state = known ?? untouched(month)
+  const state = known ?? { ...CREATED, month }
   const account = state.month < month ? { ...state, month, spent: 0n } : state
   if (account.grantedMonth >= account.month) return { account, rows: NO_ROWS }
   const expired = expireAllowance(account, terms, now)
@@ -113,22 +113,6 @@ export function rollOverMonth(known: AccountState | undefined, terms: PlanTerms,
 /** What a key has spent in `month`; what it holds goes on. */
 export function keyInMonth(key: KeyState, month: number): KeyState {
   return key.month < month ? { month, spent: 0n, held: key.held } : key
-}
-
-function untouched(month: number): AccountState {
-  return {
-    balance: 0n,
-    held: 0n,
-    allowance: 0n,
-    month,
-    grantedMonth: 0,
-    spent: 0n,
-    entries: 0,
-    enteredAt: 0,
-    monthlyBudget: undefined,
-    maxOverrun: undefined,
-    thresholds: DEFAULT_ALERT_THRESHOLDS,
-  }
 }
 
 /** What open holds were promised stays until they end; on a plan that is billed afterwards they need no credit. */

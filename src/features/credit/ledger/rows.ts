@@ -22,7 +22,7 @@ import {
   type LedgerRow,
   type PriorCharge,
 } from './state.ts'
-import type { EntryKey, HoldUnit, KeyedEntry, NewEntry } from './unit.ts'
+import type { EntryKey, HoldUnit, KeyedEntry, LedgerEntry, NewEntry } from './unit.ts'
 import type { UsageSum } from './usage-sums.ts'
 
 /** A column that is written, and where its value comes from. Absent is null, true is 1 and false is 0. */
@@ -249,21 +249,6 @@ export function keyState(row: Pick<KeySpendingTable, 'month' | 'spent_nano_usd' 
   return { month: row.month, spent: row.spent_nano_usd, held: row.held_nano_usd }
 }
 
-/** What a row of `credit` is made with, to be moved at once. */
-export const CREATED: AccountState = {
-  balance: 0n,
-  held: 0n,
-  allowance: 0n,
-  month: 0,
-  grantedMonth: 0,
-  spent: 0n,
-  entries: 0,
-  enteredAt: 0,
-  monthlyBudget: undefined,
-  maxOverrun: undefined,
-  thresholds: DEFAULT_ALERT_THRESHOLDS,
-}
-
 export type ChargedRow = Pick<
   CompletionTable,
   | 'key_id'
@@ -307,30 +292,31 @@ export function entryKey(key: string, { kind, nanoUsd, note }: NewEntry): EntryK
 
 /** `where` or a further join follows. */
 export const ENTRY_OF_KEY = `select asked.key, asked.fingerprint, ledger.account_id, ledger.number, ledger.kind,
-  ledger.amount_nano_usd, ledger.balance_nano_usd, ledger.note, ledger.created_at
+  ledger.amount_nano_usd, ledger.balance_nano_usd, ledger.completion_id, ledger.key_id, ledger.price_version,
+  ledger.adjusts, ledger.note, ledger.created_at
 from ledger_entry_key as asked
 join ledger on ledger.account_id = asked.account_id and ledger.number = asked.number`
 
-export type EntryOfKeyRow = Pick<LedgerEntryKeyTable, 'key' | 'fingerprint'> &
-  Pick<LedgerTable, 'account_id' | 'number' | 'kind' | 'amount_nano_usd' | 'balance_nano_usd' | 'note' | 'created_at'>
+type EntryRow = Omit<LedgerTable, 'debit' | 'credit'>
+export type EntryOfKeyRow = Pick<LedgerEntryKeyTable, 'key' | 'fingerprint'> & EntryRow
 
-/** What operators enter is of no completion. */
 export function keyedEntryOf(row: EntryOfKeyRow): KeyedEntry {
+  return { fingerprint: row.fingerprint, entry: toLedgerEntry(row) }
+}
+
+export function toLedgerEntry(row: EntryRow): LedgerEntry {
   return {
-    fingerprint: row.fingerprint,
-    entry: {
-      accountId: row.account_id,
-      number: row.number,
-      kind: row.kind,
-      nanoUsd: row.amount_nano_usd,
-      balanceNanoUsd: row.balance_nano_usd,
-      completionId: undefined,
-      keyId: undefined,
-      priceVersion: undefined,
-      adjusts: undefined,
-      note: row.note ?? undefined,
-      createdAt: row.created_at,
-    },
+    accountId: row.account_id,
+    number: row.number,
+    kind: row.kind,
+    nanoUsd: row.amount_nano_usd,
+    balanceNanoUsd: row.balance_nano_usd,
+    completionId: row.completion_id ?? undefined,
+    keyId: row.key_id ?? undefined,
+    priceVersion: row.price_version ?? undefined,
+    adjusts: row.adjusts ?? undefined,
+    note: row.note ?? undefined,
+    createdAt: row.created_at,
   }
 }
 

@@ -1,9 +1,10 @@
-import type { LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
+import type { LedgerBook } from '../../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../../domain/completion.ts'
+import { DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
-import type { CompletionId, KeyId } from '../../../domain/ids.ts'
+import type { KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
-import type { Outcome } from './unit.ts'
+import type { LedgerEntry, Outcome } from './unit.ts'
 
 /** A row of `credit`. */
 export interface AccountState {
@@ -21,6 +22,21 @@ export interface AccountState {
   readonly maxOverrun: NanoUsd | undefined
   /** Percentages, ascending. */
   readonly thresholds: readonly number[]
+}
+
+/** The row with which `credit` begins for an account; it changes in the same batch. */
+export const CREATED: AccountState = {
+  balance: 0n,
+  held: 0n,
+  allowance: 0n,
+  month: 0,
+  grantedMonth: 0,
+  spent: 0n,
+  entries: 0,
+  enteredAt: 0,
+  monthlyBudget: undefined,
+  maxOverrun: undefined,
+  thresholds: DEFAULT_ALERT_THRESHOLDS,
 }
 
 /** A row of `key_spending`. */
@@ -85,19 +101,11 @@ export interface PriorCharge
 }
 
 /** A row of `ledger` without its account. */
-export interface LedgerRow {
-  readonly number: number
-  readonly kind: LedgerKind
+export interface LedgerRow extends Omit<LedgerEntry, 'accountId' | 'nanoUsd' | 'balanceNanoUsd'> {
   readonly debit: LedgerBook
   readonly credit: LedgerBook
   readonly amount: NanoUsd
   readonly balance: NanoUsd
-  readonly completionId: CompletionId | undefined
-  readonly keyId: KeyId | undefined
-  readonly priceVersion: string | undefined
-  readonly adjusts: number | undefined
-  readonly note: string | undefined
-  readonly createdAt: number
 }
 
 /** A row of `usage_alert` without its account. Written once: a second one with the same key is ignored. */

@@ -8,7 +8,6 @@ import {
   ALERTS,
   COMPLETIONS,
   type Column,
-  CREATED,
   DAYS,
   ENTRY_KEYS,
   HOLDS,
@@ -21,7 +20,7 @@ import {
   text,
   whole,
 } from '../rows.ts'
-import type { AccountState, KeyState } from '../state.ts'
+import { type AccountState, CREATED, type KeyState } from '../state.ts'
 import { daysOf, type UsageSum } from '../usage-sums.ts'
 import type { BatchWrites, OpenHold } from './memory.ts'
 import { insertion, insertionsTogether, listsOf, type RowsStatement, rowsOf, send } from './statement.ts'

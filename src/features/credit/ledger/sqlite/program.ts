@@ -29,7 +29,6 @@ import {
   type ChargeEntry,
   COMPLETIONS,
   type Column,
-  CREATED,
   DAYS,
   ENTRY_KEYS,
   ENTRY_OF_KEY,
@@ -46,7 +45,7 @@ import {
   priorCharge,
   STATE_COLUMNS,
 } from '../rows.ts'
-import type { AccountState, HoldState, KeyState, PriorCharge } from '../state.ts'
+import { type AccountState, CREATED, type HoldState, type KeyState, type PriorCharge } from '../state.ts'
 import type { Outcome, Unit } from '../unit.ts'
 import { addCorrection, addToHours, type CountedUsage, daysOf, type UsageSum, type UsageSums } from '../usage-sums.ts'
 import { unitsOf, type WireBatch } from './store.ts'
