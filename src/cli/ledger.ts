@@ -130,16 +130,14 @@ async function resolutionOf(db: Kysely<Database>, each: Undecided): Promise<Reso
   const row = await db
     .selectFrom('completion')
     .select(['cost_nano_usd', 'usage_source'])
-    .where('account_id', '=', account)
-    .where('id', '=', id)
+    .where(({ and }) => and({ account_id: account, id }))
     .executeTakeFirst()
   if (row !== undefined)
     return { ...each, state: 'charged', usage_source: row.usage_source, cost_usd: usdNumber(row.cost_nano_usd) }
   const hold = await db
     .selectFrom('hold')
     .select('id')
-    .where('account_id', '=', account)
-    .where('id', '=', id)
+    .where(({ and }) => and({ account_id: account, id }))
     .executeTakeFirst()
   return { ...each, state: hold === undefined ? 'released' : 'open', usage_source: null, cost_usd: null }
 }

@@ -73,8 +73,7 @@ function updateOf(db: Kysely<Database>, table: 'api_key' | 'device'): BatchState
   return db
     .updateTable(table)
     .set({ last_used_at: 0 })
-    .where('account_id', '=', '' as AccountId)
-    .where('id', '=', '' as KeyId & DeviceId)
+    .where(({ and }) => and({ account_id: '' as AccountId, id: '' as KeyId & DeviceId }))
     .where((is) => is.or([is('last_used_at', 'is', null), is('last_used_at', '<', 0)]))
     .compile()
 }

@@ -70,8 +70,7 @@ export async function expiryOf(db: Kysely<Database>, { accountId, keyId }: KeyRe
   const own = await db
     .selectFrom('api_key')
     .select('expires_at')
-    .where('account_id', '=', accountId)
-    .where('id', '=', keyId)
+    .where(({ and }) => and({ account_id: accountId, id: keyId }))
     .executeTakeFirst()
   const chain = [own, ...(await ancestorsOf(db, { accountId, keyId }))]
   return Math.min(...chain.map((key) => key?.expires_at ?? Number.POSITIVE_INFINITY))
@@ -95,8 +94,7 @@ export async function disableWebhooksOf(
   const rows = await db
     .updateTable('webhook')
     .set({ disabled_at: now, disabled_reason: 'by_request', creator_gone_at: now })
-    .where('account_id', '=', accountId)
-    .where('disabled_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, disabled_at: null }))
     .where(({ eb, or }) =>
       or([
         ...(userId === undefined ? [] : [eb('created_by', '=', userId)]),

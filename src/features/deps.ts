@@ -17,6 +17,12 @@ export interface FeatureDeps {
   readonly callerOf: (request: FastifyRequest) => Caller
 }
 
+/** What routes of lists are given. */
+export interface ListDeps extends FeatureDeps {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+}
+
 /** Writes a row of the audit log, in the transaction of the change. Implemented by `features/audit`. */
 export type WriteAudit = (db: Kysely<Database>, event: AuditEvent) => Promise<void>
 

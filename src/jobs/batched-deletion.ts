@@ -32,7 +32,7 @@ export async function inBatches(deleteBatch: () => Promise<number>, signal?: Abo
 
 /** Returns a job that deletes old rows every `intervalMs`. @param deleteBatch As in `inBatches`. */
 export function retentionJob(intervalMs: number, deleteBatch: () => Promise<number>): JobKind {
-  return every(intervalMs, async (_job, { signal }) => void (await inBatches(deleteBatch, signal)))
+  return every(intervalMs, (_job, { signal }) => inBatches(deleteBatch, signal))
 }
 
 /** The rows that belong to a deleted object. */

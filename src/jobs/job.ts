@@ -28,7 +28,8 @@ export interface JobContext {
   stillMine(db?: Kysely<Database>): Promise<boolean>
 }
 
-export type JobHandler = (job: Job, context: JobContext) => Promise<void>
+/** What it resolves with is ignored. */
+export type JobHandler = (job: Job, context: JobContext) => Promise<unknown>
 
 export interface JobKind {
   /** A job may be run more than once: by whoever takes it over from a process that died in it. */

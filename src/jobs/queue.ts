@@ -248,8 +248,7 @@ export async function schedule(
   await db
     .updateTable('job')
     .set({ run_at: due })
-    .where('kind', '=', kind)
-    .where('name', '=', SCHEDULE)
+    .where(({ and }) => and({ kind, name: SCHEDULE }))
     .where('run_at', '>', due)
     .execute()
 }

@@ -1,6 +1,7 @@
 /** Rows of accounts, and their figures for operators: amounts of the ledger, and the number of members. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
+import { pageBy } from '../../db/query.ts'
 import type { AccountTable, Database } from '../../db/schema/schema.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
@@ -45,14 +46,12 @@ export interface AccountPage extends Omit<PageRequest, 'after'>, Partial<Pick<Pa
 
 /** By age. */
 export async function listAccounts(db: Kysely<Database>, page: AccountPage): Promise<readonly Account[]> {
-  const { limit, order, after, search } = page
+  const { search } = page
   const rows = await db
     .selectFrom('account')
     .selectAll()
     .$if(search !== undefined, (query) => query.where(matchesSearch(search as string)))
-    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as AccountId))
-    .orderBy('id', order)
-    .limit(limit)
+    .$call(pageBy('id', page))
     .execute()
   return rows.map(toAccount)
 }

@@ -7,7 +7,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { byId, listPage, type PageRequest, pageSchema } from '../../http/page.ts'
 import { auditOf, auditOfOperator } from '../../http/request-origin.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { FeatureDeps, ListDeps, WriteAudit } from '../deps.ts'
 import { type Account, createAccount, findAccount, listAccounts, readFigures, updateAccount } from './queries.ts'
 import {
   AccountCreate,
@@ -34,9 +34,7 @@ export interface AccountsDeps extends FeatureDeps {
   readonly plans: () => Plans
 }
 
-export interface AccountsAdminDeps extends AccountsDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface AccountsAdminDeps extends AccountsDeps, ListDeps {
   /** Awaited after a change of plan: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }

@@ -26,8 +26,7 @@ export async function deleteAgent(db: Kysely<Database>, reference: AgentReferenc
     await inside.deleteFrom('agent').where('account_id', '=', accountId).where('id', '=', agentId).execute()
     await inside
       .deleteFrom('run_artifact')
-      .where('account_id', '=', accountId)
-      .where('agent_id', '=', agentId)
+      .where(({ and }) => and({ account_id: accountId, agent_id: agentId }))
       .execute()
     await deleteDependants(inside, DEPENDANTS, { ...deps, owner: reference })
   })

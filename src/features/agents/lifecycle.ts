@@ -253,8 +253,7 @@ async function updateAgent(
       ...(to === 'queued' ? { started_at: null, ended_at: null } : timesOf(to, time)),
       ...creator,
     })
-    .where('account_id', '=', agent.account_id)
-    .where('id', '=', agent.id)
+    .where(({ and }) => and({ account_id: agent.account_id, id: agent.id }))
     .returning('events')
     .executeTakeFirstOrThrow()
   return events

@@ -10,7 +10,7 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import type { AgentId } from '../../domain/ids.ts'
 import { byId, byNumber, listPage, PAGE_QUERY, type PageQuery, type PageRequest, pageSchema } from '../../http/page.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
-import type { FeatureDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
+import type { ListDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
 import { deleteAgent } from './deletion.ts'
 import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp } from './lifecycle.ts'
 import { renderMessages } from './message-page.ts'
@@ -20,9 +20,7 @@ import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, ren
 import { type Agent, type AgentReference, listAgents, listRuns, requireAgent } from './store.ts'
 import { listMessages, MessageView, toStoredMessage } from './transcript.ts'
 
-export interface AgentsDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface AgentsDeps extends ListDeps {
   readonly recordEvent: RecordEvent
   readonly once: OnceInTransaction
   readonly models: () => AgentModels

@@ -219,9 +219,7 @@ export async function findArtifact(
   const row = await db
     .selectFrom('run_artifact')
     .select(['content', 'truncated'])
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .where('kind', '=', kind)
+    .where(({ and }) => and({ account_id: accountId, agent_id: agentId, kind }))
     .orderBy('run_id', 'desc') // ids sort by time
     .limit(1)
     .executeTakeFirst()
@@ -242,8 +240,7 @@ async function updateOwnRun(
   changes: UpdateObject<Database, 'run'>,
 ): Promise<void> {
   const { numUpdatedRows } = await updateRun(inside, claim, changes)
-    .where('attempt', '=', claim.attempt)
-    .where('status', '=', 'running')
+    .where(({ and }) => and({ attempt: claim.attempt, status: 'running' }))
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw new LostRun()
 }

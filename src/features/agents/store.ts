@@ -4,6 +4,7 @@
  */
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql, type Transaction, type UpdateObject } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { countRows, given, pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AgentStatus } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -43,17 +44,14 @@ export function lockAgent(inside: Transaction<Database>, { agentId }: AgentRefer
 export async function listAgents(
   db: Kysely<Database>,
   { accountId, status, repository }: AgentFilter & { readonly accountId: AccountId },
-  { limit, order, after }: PageRequest<AgentId>,
+  page: PageRequest<AgentId>,
 ): Promise<readonly Agent[]> {
   return db
     .selectFrom('agent')
     .$call(withDetails)
     .where('account_id', '=', accountId)
-    .$if(status !== undefined, (query) => query.where('status', '=', status as AgentStatus))
-    .$if(repository !== undefined, (query) => query.where('repository', '=', repository as string))
-    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as AgentId))
-    .orderBy('id', order)
-    .limit(limit)
+    .where(({ and }) => and(given({ status, repository })))
+    .$call(pageBy('id', page))
     .execute()
 }
 
@@ -86,11 +84,7 @@ export async function countOpenAgents(db: Kysely<Database>, accountId: AccountId
     .where('account_id', '=', accountId)
     .where('status', 'in', ['queued', 'running'])
     .limit(atMost)
-  const { count } = await db
-    .selectFrom(open.as('open'))
-    .select(({ fn }) => fn.countAll().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  return countRows(db.selectFrom(open.as('open')))
 }
 
 export async function findRun(
@@ -113,9 +107,7 @@ export function updateRun(
   return db
     .updateTable('run')
     .set(changes)
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
-    .where('id', '=', runId)
+    .where(({ and }) => and({ account_id: accountId, agent_id: agentId, id: runId }))
 }
 
 export function runReference({ account_id: accountId, agent_id: agentId, id: runId }: Run): RunReference {
@@ -131,13 +123,9 @@ export async function lastRunOf(db: Kysely<Database>, { account_id, id, runs }: 
 export async function listRuns(
   db: Kysely<Database>,
   reference: AgentReference,
-  { limit, order, after }: PageRequest,
+  page: PageRequest,
 ): Promise<readonly Run[]> {
-  return runsOf(db, reference)
-    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', Number(after)))
-    .orderBy('number', order)
-    .limit(limit)
-    .execute()
+  return runsOf(db, reference).$call(pageBy('number', page)).execute()
 }
 
 /** Queued runs of all accounts that were created before a time (Unix milliseconds). */

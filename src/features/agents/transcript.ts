@@ -1,10 +1,12 @@
 /** The transcript of an agent: messages of users, the model and its tools, and the events of its work, numbered from 1. */
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import { Type } from 'typebox'
+import { pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
 import { agentMessageId, type RunId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
+import { oneOf } from '../../http/wire-fields.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { StoredMessage } from '../../runner/loop/transcript-page.ts'
 import type { AgentMessage } from '../../runner/ports.ts'
@@ -34,9 +36,7 @@ export const MessageView = Type.Object({
   object: Type.Literal('agent.message'),
   number: Type.Integer({ description: 'Number within the agent, from 1.' }),
   run_id: Type.String({ description: 'The run that was current when the message was written.' }),
-  kind: Type.Unsafe<MessageRow['kind']>({
-    type: 'string',
-    enum: ['user', 'assistant', 'tool', 'summary'],
+  kind: oneOf(['user', 'assistant', 'tool', 'summary'] satisfies MessageRow['kind'][], {
     description: 'summary: replaces older messages in the model’s context.',
   }),
   content: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
@@ -97,13 +97,9 @@ export async function insertMessages(
 export async function listMessages(
   db: Kysely<Database>,
   reference: AgentReference,
-  { limit, order, after }: PageRequest,
+  page: PageRequest,
 ): Promise<readonly MessageRow[]> {
-  return messagesOf(db, reference)
-    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', Number(after)))
-    .orderBy('number', order)
-    .limit(limit)
-    .execute()
+  return messagesOf(db, reference).$call(pageBy('number', page)).execute()
 }
 
 /** The conversation that a run begins with: the last summary, if there is one, and the messages that it does not cover. */
@@ -231,8 +227,7 @@ export async function readEvents(
   return db
     .selectFrom('agent_event')
     .select(['sequence', 'run_id', 'type', 'data', 'created_at'])
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
+    .where(({ and }) => and({ account_id: accountId, agent_id: agentId }))
     .where('sequence', '>', after)
     .orderBy('sequence')
     .limit(limit)
@@ -247,8 +242,7 @@ export async function readProgress(
   return db
     .selectFrom('agent')
     .select(['status', 'events'])
-    .where('account_id', '=', accountId)
-    .where('id', '=', agentId)
+    .where(({ and }) => and({ account_id: accountId, id: agentId }))
     .executeTakeFirst()
 }
 
@@ -273,8 +267,7 @@ export async function takeNumbers(
   const taken = await inside
     .updateTable('agent')
     .set({ messages: sql`messages + ${count.messages}`, events: sql`events + ${count.events}` })
-    .where('account_id', '=', accountId)
-    .where('id', '=', agentId)
+    .where(({ and }) => and({ account_id: accountId, id: agentId }))
     .returning(['messages', 'events'])
     .executeTakeFirstOrThrow()
   return { message: taken.messages - count.messages + 1, event: taken.events - count.events + 1 }

@@ -4,10 +4,11 @@
  */
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { countRows, given, pageBy, within } from '../../db/query.ts'
 import type { AuditTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditActor } from '../../domain/audit.ts'
-import { type AccountId, type AuditId, auditIdFloor, type IdSource } from '../../domain/ids.ts'
+import { type AccountId, auditIdFloor, type IdSource } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
 import type { Period } from '../../http/period.ts'
 import type { WriteAudit } from '../deps.ts'
@@ -60,7 +61,6 @@ export async function listEvents(
   page: PageRequest,
 ): Promise<readonly AuditRow[]> {
   const { accountId, action, actorId, period } = query
-  const { limit, order, after } = page
   return db
     .selectFrom('audit')
     .leftJoin('api_key', (join) =>
@@ -72,13 +72,9 @@ export async function listEvents(
     .where('audit.account_id', '=', accountId)
     .where('audit.id', '>', auditIdFloor(period.start - ID_TOLERANCE_MS))
     .where('audit.id', '<', auditIdFloor(period.end + ID_TOLERANCE_MS))
-    .where('audit.created_at', '>=', period.start)
-    .where('audit.created_at', '<', period.end)
-    .$if(action !== undefined, (rows) => rows.where('audit.action', '=', action ?? ''))
-    .$if(actorId !== undefined, (rows) => rows.where('audit.actor_id', '=', actorId ?? ''))
-    .$if(after !== undefined, (rows) => rows.where('audit.id', order === 'asc' ? '>' : '<', after as AuditId))
-    .orderBy('audit.id', order)
-    .limit(limit)
+    .where(within('audit.created_at', period))
+    .where(({ and }) => and(given({ 'audit.action': action, 'audit.actor_id': actorId })))
+    .$call(pageBy('audit.id', page))
     .execute()
 }
 
@@ -92,14 +88,9 @@ function inTransaction(db: Kysely<Database>, work: (inside: Transaction<Database
 async function countDenied(inside: Transaction<Database>, row: NewRow): Promise<void> {
   await acquireAdvisoryLock(inside, `denied attempts of ${row.account_id}`)
   if (await countedBefore(inside, row)) return
-  const { rows } = await inside
-    .selectFrom('audit')
-    .select(({ fn }) => fn.countAll<number>().as('rows'))
-    .where('account_id', '=', row.account_id)
-    .where('result', '=', 'denied')
-    .where('created_at', '>', row.created_at - DENIED_WINDOW_MS)
-    .executeTakeFirstOrThrow()
-  const isOverLimit = Number(rows) >= MAX_DENIED_SUBJECTS && row.subject !== null
+  const denied = inside.selectFrom('audit').where(({ and }) => and({ account_id: row.account_id, result: 'denied' }))
+  const count = await countRows(denied.where('created_at', '>', row.created_at - DENIED_WINDOW_MS))
+  const isOverLimit = count >= MAX_DENIED_SUBJECTS && row.subject !== null
   const counted = isOverLimit ? { ...row, subject: null, details: SEVERAL_SUBJECTS } : row
   if (isOverLimit && (await countedBefore(inside, counted))) return
   await inside.insertInto('audit').values(counted).execute()
@@ -112,11 +103,9 @@ async function countedBefore(inside: Transaction<Database>, row: NewRow): Promis
   const first = await inside
     .selectFrom('audit')
     .select('id')
-    .where('account_id', '=', row.account_id)
-    .where('result', '=', 'denied')
+    .where(({ and }) => and({ account_id: row.account_id, result: 'denied' }))
     .where('created_at', '>', row.created_at - DENIED_WINDOW_MS)
-    .where('action', '=', row.action)
-    .where('actor_kind', '=', row.actor_kind)
+    .where(({ and }) => and({ action: row.action, actor_kind: row.actor_kind }))
     .where('actor_id', row.actor_id === null ? 'is' : '=', row.actor_id)
     .where('subject', row.subject === null ? 'is' : '=', row.subject)
     .limit(1)
@@ -125,8 +114,7 @@ async function countedBefore(inside: Transaction<Database>, row: NewRow): Promis
   await inside
     .updateTable('audit')
     .set((is) => ({ attempts: is('attempts', '+', 1), last_at: row.created_at }))
-    .where('account_id', '=', row.account_id)
-    .where('id', '=', first.id)
+    .where(({ and }) => and({ account_id: row.account_id, id: first.id }))
     .execute()
   return true
 }

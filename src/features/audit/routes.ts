@@ -5,13 +5,10 @@ import { GatewayError } from '../../domain/errors.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
 import { ALL_TIME, type Period, parseTime, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { ListDeps } from '../deps.ts'
 import { type AuditRow, listEvents } from './log.ts'
 
-export interface AuditDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
-}
+export type AuditDeps = Pick<ListDeps, 'db' | 'callerOf' | 'cursorKey'>
 
 const AuditEventView = Type.Object({
   id: Type.String(),

@@ -1,8 +1,8 @@
 /** An account's credit outside of requests: read up to date, budget and alerts set, rows entered by hand. */
 
-import type { Kysely, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import { isDatabaseUnavailable } from '../../db/failure.ts'
-import type { CreditTable, Database } from '../../db/schema/schema.ts'
+import type { CreditTable } from '../../db/schema/schema.ts'
 import {
   type AccountCredit,
   type AccountCreditPort,
@@ -11,13 +11,11 @@ import {
 } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { monthNumber } from '../../lib/time.ts'
+import type { FeatureDeps } from '../deps.ts'
 import { entryKey } from './ledger/rows.ts'
 import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './ledger/unit.ts'
 
-export interface AccountCreditDeps {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface AccountCreditDeps extends Pick<FeatureDeps, 'db' | 'now'> {
   /** Has a unit of work carried out. Rejects with `database_unavailable`. */
   readonly submit: (unit: Unit) => Promise<Outcome>
   /** What a plan says of money now, by its name. */

@@ -4,6 +4,7 @@
  * before; so doing it twice, even at the same time, moves nothing twice.
  */
 import type { Kysely } from 'kysely'
+import { within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
@@ -99,10 +100,8 @@ function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { st
     .select(['prompt_tokens', 'completion_tokens', 'cached_tokens', 'cache_write_tokens', 'reasoning_tokens'])
     .select(['usage_detail', 'completion.created_at', 'unbilled_nano_usd'])
     .where('ledger.account_id', '=', accountId)
-    .where('number', '>=', start)
-    .where('number', '<', end)
-    .where('ledger.kind', '=', 'charge')
-    .where('adjusts', 'is', null)
+    .where(within('number', { start, end }))
+    .where(({ and }) => and({ 'ledger.kind': 'charge', adjusts: null }))
     .where(({ eb, fn }) => eb(fn.coalesce('completion.model', 'price_version.model'), '=', model))
     .orderBy('number')
     .limit(PAGE_SIZE)

@@ -21,7 +21,7 @@ import { ALL_TIME, parsePeriod } from '../../http/period.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
 import { auditOfOperator } from '../../http/request-origin.ts'
 import { oneOf } from '../../http/wire-fields.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { ListDeps, WriteAudit } from '../deps.ts'
 import type { CreditService } from './account-credit.ts'
 import { AuditView, renderAudit } from './audit/outcome.ts'
 import { auditAccount } from './audit/run.ts'
@@ -31,9 +31,7 @@ import type { NewEntry } from './ledger/unit.ts'
 import { ReconciledView, reconcile, renderReconciled } from './reconcile.ts'
 import { parseStatementPeriod, readStatement, renderStatement, StatementQuery, StatementView } from './statement.ts'
 
-export interface LedgerRoutesDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface LedgerRoutesDeps extends Pick<ListDeps, 'db' | 'now' | 'callerOf' | 'cursorKey'> {
   /** How long one request with `deep` audits, in milliseconds. */
   readonly deepBudgetMs?: number
 }

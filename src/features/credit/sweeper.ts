@@ -10,12 +10,12 @@ import { GatewayError } from '../../domain/errors.ts'
 import { LEASE_GAP_MS, LEASE_MS, type LeaseGuard } from '../../jobs/instance-lease.ts'
 import { databaseTimeIn } from '../../jobs/sql.ts'
 import { reach } from '../../lib/crash-point.ts'
+import type { FeatureDeps } from '../deps.ts'
 import { ESTIMATED, type Outcome, type PlanTerms, type SettleUnit, type Unit } from './ledger/unit.ts'
 
 const BATCH_SIZE = 200
 
-export interface SweepInput {
-  readonly db: Kysely<Database>
+export interface SweepInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly committer: { submit(unit: Unit): Promise<Outcome> }
   /** Of this process. */
   readonly instanceId: string
@@ -27,8 +27,6 @@ export interface SweepInput {
   readonly outcomeOf?: (record: CompletionRecord) => Promise<SavedResult | undefined>
   /** Reads the spools of dead processes, which know better than an estimate. */
   readonly recover: () => Promise<void>
-  /** Unix milliseconds. */
-  readonly now: () => number
   readonly log: {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void

@@ -222,8 +222,7 @@ async function subjectState(db: Kysely<Database>, accountId: AccountId, subjectI
       selectFrom('hold').select('id').where('account_id', '=', accountId).where('id', '=', id).as('hold_id'),
       selectFrom('completion')
         .select('cost_nano_usd')
-        .where('account_id', '=', accountId)
-        .where('id', '=', id)
+        .where(({ and }) => and({ account_id: accountId, id }))
         .as('charged_nano_usd'),
     ])
     .executeTakeFirstOrThrow()

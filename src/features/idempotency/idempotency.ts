@@ -1,13 +1,4 @@
-/**
- * Requests with an `Idempotency-Key`: the first with a key runs, its repeats get the same answer and cost nothing. It
- * serves whatever has an account, an endpoint, a key and a subject, which is the id of what the request makes.
- *
- * A request has its key by a row with a lease. The answer is written together with the charge, in the ledger's
- * transaction, so that there is never one without the other. Everything else about the row is written here.
- */
-import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
-import type { Database } from '../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type {
   IdempotencyPort,
@@ -19,6 +10,7 @@ import type {
 } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { fingerprintOf } from '../../domain/json-body.ts'
+import type { FeatureDeps } from '../deps.ts'
 import { type BeginContext, type BeginRequest, type BeginResult, beginIdempotent } from './begin.ts'
 import { createKeyRelease, createLeaseRenewal, type KeyRelease } from './leases.ts'
 import {
@@ -44,14 +36,11 @@ const CLOSE_TIMEOUT_MS = 5_000
 /** The longest that a timer can be set to. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1
 
-export interface IdempotencyInput {
-  readonly db: Kysely<Database>
+export interface IdempotencyInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
   readonly instanceId: string
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** Unix milliseconds. */
-  readonly now: () => number
   readonly log: { warn(fields: object, message: string): void }
   /** How long an ended stream is kept, in milliseconds. Undefined: 10 minutes. */
   readonly keepStreamMs?: () => number

@@ -117,9 +117,7 @@ export async function findKey(
     .select(['fingerprint', 'state', 'subject_id', 'instance_id', 'lease_until'])
     .select(['status', 'headers', 'body', 'ended_at'])
     .select(databaseNow().as('looked_at'))
-    .where('account_id', '=', accountId)
-    .where('endpoint', '=', endpoint)
-    .where('key', '=', key)
+    .where(({ and }) => and({ account_id: accountId, endpoint, key }))
     .executeTakeFirst()
 }
 
@@ -132,8 +130,7 @@ export async function findKeyOfSubject(
   const row = await db
     .selectFrom('idempotency')
     .select(['endpoint', 'key'])
-    .where('account_id', '=', accountId)
-    .where('subject_id', '=', subjectId)
+    .where(({ and }) => and({ account_id: accountId, subject_id: subjectId }))
     .where('state', '=', sql.lit('running')) // a literal: the index is of running rows alone
     .executeTakeFirst()
   return row === undefined ? undefined : { accountId, ...row }

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { pageBy } from '../../db/query.ts'
 import type { Database, InstanceTable } from '../../db/schema/schema.ts'
 import type { PageRequest } from '../../http/page.ts'
 import { databaseTimeIn } from '../../jobs/sql.ts'
@@ -12,14 +13,11 @@ export async function listInstances(
   page: PageRequest,
   seenWithinMs: number,
 ): Promise<readonly InstanceTable[]> {
-  const { limit, order, after } = page
   return db
     .selectFrom('instance')
     .selectAll()
     .where('seen_at', '>=', databaseTimeIn(-seenWithinMs))
-    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after ?? ''))
-    .orderBy('id', order)
-    .limit(limit)
+    .$call(pageBy('id', page))
     .execute()
 }
 

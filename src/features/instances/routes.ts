@@ -4,12 +4,10 @@ import { type Static, Type } from 'typebox'
 import type { InstanceTable } from '../../db/schema/schema.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { ListDeps } from '../deps.ts'
 import { listInstances } from './queries.ts'
 
-export interface InstancesDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface InstancesDeps extends ListDeps {
   /** An instance that was not seen for longer counts as gone. */
   readonly goneAfterMs: number
 }

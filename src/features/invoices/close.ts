@@ -9,6 +9,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { type AccountId, type IdSource, ledgerId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
+import type { FeatureDeps } from '../deps.ts'
 import {
   type InvoiceDocument,
   type InvoiceEntry,
@@ -22,11 +23,8 @@ import {
 const QUIET_MS = 3_600_000
 const ACCOUNTS_PER_QUERY = 200
 
-export interface CloseInput {
-  readonly db: Kysely<Database>
+export interface CloseInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly ids: Pick<IdSource, 'invoice'>
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Ends it after the invoice at hand. */
   readonly signal?: AbortSignal | undefined
 }
@@ -195,8 +193,7 @@ function findRow(db: Kysely<Database>, accountId: AccountId, number: number) {
   return db
     .selectFrom('ledger')
     .select(['created_at', 'balance_nano_usd'])
-    .where('account_id', '=', accountId)
-    .where('number', '=', number)
+    .where(({ and }) => and({ account_id: accountId, number }))
     .executeTakeFirst()
 }
 
@@ -251,8 +248,7 @@ function rowsOf(db: Kysely<Database>, { accountId, first, last }: Stretch) {
 
 async function chargesByModel(db: Kysely<Database>, stretch: Stretch): Promise<readonly InvoiceLine[]> {
   const rows = await rowsOf(db, stretch)
-    .where('ledger.kind', '=', 'charge')
-    .where('ledger.adjusts', 'is', null)
+    .where(({ and }) => and({ 'ledger.kind': 'charge', 'ledger.adjusts': null }))
     .leftJoin('completion', (join) =>
       join.onRef('completion.account_id', '=', 'ledger.account_id').onRef('completion.id', '=', 'ledger.completion_id'),
     )
@@ -346,9 +342,5 @@ const CLOSE_EVERY_MS = 3_600_000
 
 /** Background work of invoices, by the names of its kinds. */
 export function invoiceJobs(input: Omit<CloseInput, 'signal'>): Readonly<Record<string, JobKind>> {
-  return {
-    'invoices.close': every(CLOSE_EVERY_MS, async (_job, { signal }) => {
-      await closeInvoices({ ...input, signal })
-    }),
-  }
+  return { 'invoices.close': every(CLOSE_EVERY_MS, (_job, { signal }) => closeInvoices({ ...input, signal })) }
 }

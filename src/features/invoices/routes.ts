@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
+import { pageBy } from '../../db/query.ts'
 import type { Database, LedgerKind } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -11,7 +12,7 @@ import { byNumber, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '..
 import { PAGE_HEADERS } from '../../http/pages/page-headers.ts'
 import { acceptedFormat as acceptedOf } from '../../http/request-headers.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { ListDeps } from '../deps.ts'
 import {
   type InvoiceDocument,
   type InvoiceEntry,
@@ -21,10 +22,7 @@ import {
 } from './document.ts'
 import { renderInvoicePage } from './page.ts'
 
-export interface InvoicesDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
-}
+export type InvoicesDeps = Pick<ListDeps, 'db' | 'callerOf' | 'cursorKey'>
 
 /** What an invoice may be asked for as. */
 export const FORMATS = ['json', 'html', 'csv'] as const
@@ -134,8 +132,7 @@ export function invoicesRoutes({ db, callerOf, cursorKey }: InvoicesDeps): Fasti
     app.get('/invoices', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const binding = { key: cursorKey, account: accountId, list: 'invoices' }
-      const read = ({ after, ...page }: PageRequest) =>
-        listInvoices(db, { ...page, accountId, after: after === undefined ? undefined : Number(after) })
+      const read = (page: PageRequest) => listInvoices(db, { ...page, accountId })
       return listPage({ query: request.query, binding, read, position: byNumber, render: renderSummary })
     })
     app.get('/invoices/:id', { config, schema: oneSchema }, async (request, reply) => {
@@ -162,24 +159,20 @@ function sendFile(reply: FastifyReply, invoice: InvoiceDocument): FastifyReply {
     .send(renderInvoiceFile(invoice))
 }
 
-interface InvoiceListInput extends Omit<PageRequest, 'after'> {
+interface InvoiceListInput extends PageRequest {
   readonly accountId: AccountId
-  /** The number of the last one of the page before; undefined: from the start. */
-  readonly after: number | undefined
 }
 
 /** By number, which is by month. */
 export async function listInvoices(
   db: Kysely<Database>,
-  { accountId, limit, order, after }: InvoiceListInput,
+  { accountId, ...page }: InvoiceListInput,
 ): Promise<readonly InvoiceDocument[]> {
   const rows = await db
     .selectFrom('invoice')
     .select('document')
     .where('account_id', '=', accountId)
-    .$if(after !== undefined, (query) => query.where('number', order === 'asc' ? '>' : '<', after ?? 0))
-    .orderBy('number', order)
-    .limit(limit)
+    .$call(pageBy('number', page))
     .execute()
   return rows.map(({ document }) => readDocument(document))
 }
@@ -192,8 +185,7 @@ async function findInvoice(
   const row = await db
     .selectFrom('invoice')
     .select('document')
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
+    .where(({ and }) => and({ account_id: accountId, id }))
     .executeTakeFirst()
   return row === undefined ? undefined : readDocument(row.document)
 }

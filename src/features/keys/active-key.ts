@@ -38,8 +38,7 @@ export async function loadKey(db: Kysely<Database>, digest: string): Promise<Cac
     .innerJoin('credential', (join) =>
       join.onRef('credential.account_id', '=', 'api_key.account_id').onRef('credential.id', '=', 'api_key.id'),
     )
-    .where('credential.hash', '=', bytes)
-    .where('credential.kind', '=', 'key')
+    .where(({ and }) => and({ 'credential.hash': bytes, 'credential.kind': 'key' }))
     .select('credential.hash')
     .executeTakeFirst()
   const key = row && (await activeKeyOf(db, row))
@@ -52,8 +51,7 @@ export async function loadKeyById(
   { accountId, keyId }: { readonly accountId: AccountId; readonly keyId: KeyId },
 ): Promise<ActiveKey | undefined> {
   const row = await keyRows(db)
-    .where('api_key.account_id', '=', accountId)
-    .where('api_key.id', '=', keyId)
+    .where(({ and }) => and({ 'api_key.account_id': accountId, 'api_key.id': keyId }))
     .executeTakeFirst()
   return row && activeKeyOf(db, row)
 }

@@ -2,6 +2,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import { MAX_ANCESTORS } from '../../db/lineage.ts'
+import { countRows } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -157,9 +158,8 @@ interface KeyQuota {
 
 /** Throws `conflict` at the account's limit. Keys of the last 24 hours count even when revoked, since their rows stay. */
 async function assertKeyQuota(inside: Transaction<Database>, { accountId, maxKeys, now }: KeyQuota): Promise<void> {
-  const { count } = await inside
+  const counted = inside
     .selectFrom('api_key')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('account_id', '=', accountId)
     .where((is) =>
       is.or([
@@ -167,8 +167,7 @@ async function assertKeyQuota(inside: Transaction<Database>, { accountId, maxKey
         is.and([is('revoked_at', 'is', null), is.or([is('expires_at', 'is', null), is('expires_at', '>', now)])]),
       ]),
     )
-    .executeTakeFirstOrThrow()
-  if (Number(count) < maxKeys) return
+  if ((await countRows(counted)) < maxKeys) return
   const message = `An account has at most ${maxKeys} API keys, including revoked ones of the last 24 hours. Revoke unused keys.`
   throw new GatewayError('conflict', message)
 }

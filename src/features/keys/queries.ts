@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import { descendantsOf, disableWebhooksOf } from '../../db/lineage.ts'
+import { countRows, type PageOf, pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { secretHash } from '../../domain/identity/credential.ts'
 import {
@@ -92,26 +93,19 @@ export async function createKey(
 export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 
-export interface KeyPage {
-  readonly limit: number
-  readonly order: 'asc' | 'desc'
-  /** The id of the last one of the page before; undefined: from the start. */
-  readonly after?: string | undefined
+export interface KeyPage extends PageOf {
   /** Keys with this status at a time in Unix milliseconds; undefined: all, revoked ones included. */
   readonly filter?: { readonly status: KeyStatus; readonly now: number } | undefined
 }
 
 /** By creation; ids sort by time. */
 export async function listKeys(db: Kysely<Database>, accountId: AccountId, page: KeyPage): Promise<readonly ApiKey[]> {
-  const comparison = page.order === 'asc' ? '>' : '<'
   const rows = await db
     .selectFrom('api_key')
     .selectAll()
     .where('account_id', '=', accountId)
     .where((is) => hasStatus(is, page.filter))
-    .$if(page.after !== undefined, (query) => query.where('id', comparison, page.after as KeyId))
-    .orderBy('id', page.order)
-    .limit(page.limit)
+    .$call(pageBy('id', page))
     .execute()
   return rows.map(toApiKey)
 }
@@ -140,9 +134,7 @@ export async function updateKey(
   const row = await db
     .updateTable('api_key')
     .set({ name, ...rightsColumns(rights), changed_at: nextChangedAt('api_key', now) })
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, id, revoked_at: null }))
     .returningAll()
     .executeTakeFirst()
   return row === undefined ? undefined : toApiKey(row)
@@ -182,9 +174,7 @@ async function revokeOne(db: Kysely<Database>, key: KeyReference, now: number): 
   const result = await db
     .updateTable('api_key')
     .set({ revoked_at: now, changed_at: nextChangedAt('api_key', now) })
-    .where('account_id', '=', key.accountId)
-    .where('id', '=', key.id)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: key.accountId, id: key.id, revoked_at: null }))
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
 }
@@ -303,12 +293,9 @@ export async function requestsOfLastDay(
 /** Counts what would be revoked and disabled with a key. */
 export async function createdBy(db: Kysely<Database>, { accountId, id }: KeyReference) {
   const below = await descendantsOf(db, { accountId, keyId: id })
-  const { count } = await db
-    .selectFrom('webhook')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('account_id', '=', accountId)
-    .where('disabled_at', 'is', null)
-    .where('key_id', 'in', [id, ...below.map((key) => key.id)])
-    .executeTakeFirstOrThrow()
-  return { created_keys: below.filter(({ revoked_at }) => revoked_at === null).length, created_webhooks: Number(count) }
+  const webhooks = db.selectFrom('webhook').where(({ and }) => and({ account_id: accountId, disabled_at: null }))
+  return {
+    created_keys: below.filter(({ revoked_at }) => revoked_at === null).length,
+    created_webhooks: await countRows(webhooks.where('key_id', 'in', [id, ...below.map((key) => key.id)])),
+  }
 }

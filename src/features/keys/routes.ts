@@ -2,13 +2,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
-import { SCOPES, type Scope } from '../../domain/identity/caller.ts'
+import { SCOPES } from '../../domain/identity/caller.ts'
 import type { KeyId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
+import { oneOf } from '../../http/wire-fields.ts'
 import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull, parseIsoTime } from '../../lib/time.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { ListDeps } from '../deps.ts'
 import type { ApiKey, KeyRights } from './key.ts'
 import { changeKey, issueKey, type ManageDeps, revokeKey } from './manage.ts'
 import {
@@ -16,15 +17,12 @@ import {
   type DescribedKey,
   findKey,
   KEY_STATUSES,
-  type KeyStatus,
   keyDescriber,
   listKeys,
   requestsOfLastDay,
 } from './queries.ts'
 
-export interface KeysDeps extends FeatureDeps, ManageDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface KeysDeps extends ListDeps, ManageDeps {
   /** Awaited after every change: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }
@@ -36,7 +34,7 @@ const NANO_PER_USD = 1_000_000_000
 const nullable = <Value>(schema: { readonly type: string } & Record<string, unknown>) =>
   Type.Unsafe<Value | null>({ ...schema, type: [schema.type, 'null'] })
 
-const ScopeName = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES] })
+const ScopeName = oneOf(SCOPES)
 
 const RIGHTS = {
   scopes: Type.Optional(
@@ -143,9 +141,7 @@ const listSchema = {
   querystring: Type.Object({
     ...PAGE_QUERY,
     status: Type.Optional(
-      Type.Unsafe<KeyStatus | 'all'>({
-        type: 'string',
-        enum: [...KEY_STATUSES, 'all'],
+      oneOf([...KEY_STATUSES, 'all'], {
         default: 'all',
         description: 'active: neither revoked nor expired. expired: past `expires_at` and not revoked.',
       }),
@@ -188,9 +184,7 @@ const revokeSchema = {
   params: KeyParams,
   querystring: Type.Object({
     cascade: Type.Optional(
-      Type.Unsafe<'true' | 'false'>({
-        type: 'string',
-        enum: ['true', 'false'],
+      oneOf(['true', 'false'], {
         default: 'true',
         description: 'false: the keys that it created stay active, and its limits still apply to them.',
       }),

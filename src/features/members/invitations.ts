@@ -1,6 +1,7 @@
 /** Invitations: links that make whoever opens them a member, once, within 7 days. Only the SHA-256 of a token is stored. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely, Selectable } from 'kysely'
+import { countRows, pageBy } from '../../db/query.ts'
 import type { InvitationTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Role } from '../../domain/identity/caller.ts'
@@ -79,28 +80,16 @@ export async function createInvitation(
 export async function listInvitations(
   db: Kysely<Database>,
   accountId: AccountId,
-  { limit, order, after }: PageRequest,
+  page: PageRequest,
 ): Promise<readonly Invitation[]> {
-  return db
-    .selectFrom('invitation')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as InvitationId))
-    .orderBy('id', order)
-    .limit(limit)
-    .execute()
+  return db.selectFrom('invitation').selectAll().where('account_id', '=', accountId).$call(pageBy('id', page)).execute()
 }
 
 export async function countOpenInvitations(db: Kysely<Database>, accountId: AccountId, now: number): Promise<number> {
-  const { count } = await db
+  const open = db
     .selectFrom('invitation')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .where('used_at', 'is', null)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+    .where(({ and }) => and({ account_id: accountId, used_at: null, revoked_at: null }))
+  return countRows(open.where('expires_at', '>', now))
 }
 
 /** Finds the invitation of a token, whatever its state; undefined for an unknown token. */
@@ -124,10 +113,7 @@ export async function findOpen(
   return db
     .selectFrom('invitation')
     .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .where('used_at', 'is', null)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, id, used_at: null, revoked_at: null }))
     .where('expires_at', '>', now)
     .executeTakeFirst()
 }
@@ -141,10 +127,7 @@ export async function markUsed(
   const { numUpdatedRows } = await db
     .updateTable('invitation')
     .set({ used_at: now, used_by: userId })
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .where('used_at', 'is', null)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, id, used_at: null, revoked_at: null }))
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }
@@ -158,10 +141,7 @@ export async function revokeInvitation(
   const { numUpdatedRows } = await db
     .updateTable('invitation')
     .set({ revoked_at: now })
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .where('used_at', 'is', null)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, id, used_at: null, revoked_at: null }))
     .where('expires_at', '>', now)
     .executeTakeFirst()
   return numUpdatedRows > 0n

@@ -138,8 +138,7 @@ async function creatorOfKey(
   const row = await inside
     .selectFrom('api_key')
     .select('created_by')
-    .where('account_id', '=', accountId)
-    .where('id', '=', keyId)
+    .where(({ and }) => and({ account_id: accountId, id: keyId }))
     .executeTakeFirst()
   return row?.created_by ?? undefined
 }

@@ -170,8 +170,7 @@ async function personById(inside: Transaction<Database>, userId: UserId): Promis
   return inside
     .selectFrom('person')
     .select(['id as userId', 'email', 'name'])
-    .where('id', '=', userId)
-    .where('disabled_at', 'is', null)
+    .where(({ and }) => and({ id: userId, disabled_at: null }))
     .executeTakeFirst()
 }
 

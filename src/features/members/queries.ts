@@ -2,6 +2,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { countRows } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Role } from '../../domain/identity/caller.ts'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
@@ -73,8 +74,7 @@ export async function findMember(db: Kysely<Database>, { accountId, userId }: Me
 /** The one who has been owner for longest, of those who can sign in. */
 export async function firstOwner(db: Kysely<Database>, accountId: AccountId): Promise<UserId | undefined> {
   const row = await membersOf(db, accountId)
-    .where('member.role', '=', 'owner')
-    .where('person.disabled_at', 'is', null)
+    .where(({ and }) => and({ 'member.role': 'owner', 'person.disabled_at': null }))
     .orderBy('member.created_at')
     .orderBy('member.user_id')
     .limit(1)
@@ -87,8 +87,7 @@ export async function hasAnyOwner(db: Kysely<Database>): Promise<boolean> {
   const row = await db
     .selectFrom('member')
     .select('user_id')
-    .where('role', '=', 'owner')
-    .where('removed_at', 'is', null)
+    .where(({ and }) => and({ role: 'owner', removed_at: null }))
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
@@ -106,13 +105,7 @@ export async function hasOtherOwner(db: Kysely<Database>, { accountId, userId }:
 }
 
 export async function countMembers(db: Kysely<Database>, accountId: AccountId): Promise<number> {
-  const { count } = await db
-    .selectFrom('member')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .where('removed_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  return countRows(db.selectFrom('member').where(({ and }) => and({ account_id: accountId, removed_at: null })))
 }
 
 /** Adds a member, or restores a removed one in the new role. */
@@ -137,8 +130,7 @@ export async function setRole(
   await db
     .updateTable('member')
     .set({ role, changed_at: nextChangedAt('member', now) })
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
+    .where(({ and }) => and({ account_id: accountId, user_id: userId }))
     .execute()
   // Keys have at most their creator's rights: this evicts them from every cache.
   await keysMadeBy(db, { accountId, userId })
@@ -149,9 +141,7 @@ export async function setRole(
 function keysMadeBy(db: Kysely<Database>, { accountId, userId }: Membership) {
   return db
     .updateTable('api_key')
-    .where('account_id', '=', accountId)
-    .where('created_by', '=', userId)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, created_by: userId, revoked_at: null }))
 }
 
 /** Removes a member, ends their sessions and devices in the account, and revokes the API keys that they created for good. */
@@ -163,22 +153,17 @@ export async function removeMember(
   await db
     .updateTable('member')
     .set({ removed_at: now, changed_at: nextChangedAt('member', now) })
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
+    .where(({ and }) => and({ account_id: accountId, user_id: userId }))
     .execute()
   await db
     .updateTable('session')
     .set({ ended_at: now, changed_at: nextChangedAt('session', now) })
-    .where('user_id', '=', userId)
-    .where('account_id', '=', accountId)
-    .where('ended_at', 'is', null)
+    .where(({ and }) => and({ user_id: userId, account_id: accountId, ended_at: null }))
     .execute()
   await db
     .updateTable('device')
     .set({ revoked_at: now, changed_at: nextChangedAt('device', now) })
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, user_id: userId, revoked_at: null }))
     .execute()
   await keysMadeBy(db, { accountId, userId })
     .set({ revoked_at: now, changed_at: nextChangedAt('api_key', now) })
@@ -190,8 +175,7 @@ function membersOf(db: Kysely<Database>, accountId: AccountId) {
     .selectFrom('member')
     .innerJoin('person', 'person.id', 'member.user_id')
     .select(['member.user_id', 'member.role', 'member.created_at', 'person.email', 'person.name'])
-    .where('member.account_id', '=', accountId)
-    .where('member.removed_at', 'is', null)
+    .where(({ and }) => and({ 'member.account_id': accountId, 'member.removed_at': null }))
 }
 
 type MemberRow = Awaited<ReturnType<ReturnType<typeof membersOf>['execute']>>[number]
@@ -219,8 +203,7 @@ export async function findPerson(
     .selectFrom('identity')
     .innerJoin('person', 'person.id', 'identity.user_id')
     .select(['person.id', 'person.email', 'person.name', 'person.disabled_at'])
-    .where('identity.issuer', '=', issuer)
-    .where('identity.subject', '=', subject)
+    .where(({ and }) => and({ 'identity.issuer': issuer, 'identity.subject': subject }))
     .executeTakeFirst()
   if (row === undefined) return undefined
   return { userId: row.id, email: row.email, name: row.name, isDisabled: row.disabled_at !== null }
@@ -279,8 +262,7 @@ export async function noteVisit(
   await db
     .updateTable('identity')
     .set({ last_used_at: now, email })
-    .where('issuer', '=', issuer)
-    .where('subject', '=', subject)
+    .where(({ and }) => and({ issuer, subject }))
     .execute()
   if (person.email === email && person.name === name) return
   await db
@@ -296,8 +278,7 @@ export async function accountsOf(db: Kysely<Database>, userId: UserId): Promise<
     .selectFrom('member')
     .innerJoin('account', 'account.id', 'member.account_id')
     .select(['account.id', 'account.name', 'member.role'])
-    .where('member.user_id', '=', userId)
-    .where('member.removed_at', 'is', null)
+    .where(({ and }) => and({ 'member.user_id': userId, 'member.removed_at': null }))
     .orderBy('member.created_at')
     .orderBy('account.id')
     .limit(MAX_ACCOUNTS)

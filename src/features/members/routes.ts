@@ -6,14 +6,12 @@ import type { InvitationId, UserId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { ListDeps, WriteAudit } from '../deps.ts'
 import { type Invitation, invitationUrl, listInvitations } from './invitations.ts'
 import { changeRole, invite, removeFromAccount, revoke } from './manage.ts'
 import { listMembers, type Member, positionOf } from './queries.ts'
 
-export interface MembersDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface MembersDeps extends ListDeps {
   /** Without trailing slash. */
   readonly publicUrl: string
   readonly writeAudit: WriteAudit

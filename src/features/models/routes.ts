@@ -6,19 +6,18 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import {
   CAPABILITIES,
-  type Capability,
   deprecationHeaders,
   endingPrices,
   MODEL_KINDS,
   type Model,
   type ModelBook,
-  type ModelKind,
   type PriceEnd,
 } from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
+import { oneOf } from '../../http/wire-fields.ts'
 import { isoTime } from '../../lib/time.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { FeatureDeps, ListDeps } from '../deps.ts'
 import { CodexModelsSchema, codexModels } from './codex-models.ts'
 import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
 
@@ -33,16 +32,9 @@ interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
 
 const ListQuery = Type.Object({
   capability: Type.Optional(
-    Type.Unsafe<Capability>({
-      type: 'string',
-      enum: [...CAPABILITIES],
-      description: 'Only models with this capability.',
-      examples: ['vision'],
-    }),
+    oneOf(CAPABILITIES, { description: 'Only models with this capability.', examples: ['vision'] }),
   ),
-  kind: Type.Optional(
-    Type.Unsafe<ModelKind>({ type: 'string', enum: [...MODEL_KINDS], description: 'Only models of this kind.' }),
-  ),
+  kind: Type.Optional(oneOf(MODEL_KINDS, { description: 'Only models of this kind.' })),
   owned_by: Type.Optional(Type.String({ description: 'Only models of this owner.', examples: ['openai'] })),
   client_version: Type.Optional(Type.String({ description: 'Of Codex: adds `models`, in the form that it reads.' })),
 })
@@ -133,9 +125,7 @@ function notFound(id: string, book: ModelBook, caller: Caller): GatewayError {
   return new GatewayError('not_found', message, { param: 'id' })
 }
 
-interface PriceEndsDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+interface PriceEndsDeps extends Pick<ListDeps, 'callerOf' | 'now' | 'cursorKey'> {
   readonly models: () => ModelBook
 }
 

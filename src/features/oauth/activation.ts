@@ -174,9 +174,7 @@ async function roleOf(inside: Transaction<Database>, { accountId, userId }: Brow
   const row = await inside
     .selectFrom('member')
     .select('role')
-    .where('account_id', '=', accountId)
-    .where('user_id', '=', userId)
-    .where('removed_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, user_id: userId, removed_at: null }))
     .executeTakeFirst()
   return row?.role
 }

@@ -7,15 +7,12 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import type { DeviceId, UserId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
+import type { ListDeps } from '../deps.ts'
 import { type Authority, originOf, readTime } from './authority.ts'
 import { type Device, type DeviceView, disconnect, findDevice, labelOf, listDevices } from './devices.ts'
 import { readScopes } from './scopes.ts'
 
-export interface DevicesDeps extends Authority {
-  readonly callerOf: (request: FastifyRequest) => Caller
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
-}
+export type DevicesDeps = Authority & Pick<ListDeps, 'callerOf' | 'cursorKey'>
 
 const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 

@@ -1,6 +1,7 @@
 /** Rows of connected devices, and their disconnection, which ends all of their tokens. */
 import type { Kysely, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
+import { pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditActor } from '../../domain/audit.ts'
 import type { Caller, Role, Scope } from '../../domain/identity/caller.ts'
@@ -39,12 +40,7 @@ export async function listDevices(
   view: AccountView,
   page: PageRequest,
 ): Promise<readonly Device[]> {
-  const comparison = page.order === 'asc' ? '>' : '<'
-  return devicesIn(db, view)
-    .$if(page.after !== undefined, (query) => query.where('device.id', comparison, page.after as DeviceId))
-    .orderBy('device.id', page.order)
-    .limit(page.limit)
-    .execute()
+  return devicesIn(db, view).$call(pageBy('device.id', page)).execute()
 }
 
 /** Undefined for an unknown device, and one outside the view. */
@@ -59,8 +55,7 @@ export async function labelOf(db: Kysely<Database>, { accountId, keyId, userId }
       ? await db
           .selectFrom('api_key')
           .select('name')
-          .where('account_id', '=', accountId)
-          .where('id', '=', keyId)
+          .where(({ and }) => and({ account_id: accountId, id: keyId }))
           .executeTakeFirst()
       : await db.selectFrom('person').select('email as name').where('id', '=', userId).executeTakeFirst()
   return row?.name
@@ -121,9 +116,7 @@ export async function disconnect(
   const { numUpdatedRows } = await inside
     .updateTable('device')
     .set({ revoked_at: now, changed_at: nextChangedAt('device', now) })
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, id, revoked_at: null }))
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
   await writeAudit(inside, {

@@ -6,6 +6,7 @@ import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { ADDRESS_LIMIT } from './brute-force.ts'
+import { deleteTokens } from './tokens.ts'
 
 const MINUTE_MS = 60_000
 /** Retention after expiry, in which polls still get the code's outcome. */
@@ -15,34 +16,26 @@ type RetentionDeps = Pick<FeatureDeps, 'db' | 'now'>
 
 /** Background jobs by kind. */
 export function oauthJobs(input: RetentionDeps): Readonly<Record<string, JobKind>> {
-  const handler: JobKind['handler'] = (_job, { signal }) => deleteExpired(input, signal)
-  return { 'oauth.retention': every(10 * MINUTE_MS, handler) }
+  return { 'oauth.retention': every(10 * MINUTE_MS, (_job, { signal }) => deleteExpired(input, signal)) }
 }
 
 export async function deleteExpired({ db, now }: RetentionDeps, signal?: AbortSignal): Promise<void> {
   const time = now()
   await inBatches(() => deleteCodes(db, time), signal)
-  await inBatches(() => deleteTokens(db, time), signal)
+  await inBatches(() => deleteExpiredTokens(db, time), signal)
   await inBatches(() => deleteAttempts(db, time), signal)
 }
 
 /** Deletes codes, and disconnects devices that were approved and never fetched their tokens. */
 function deleteCodes(db: Kysely<Database>, now: number): Promise<number> {
   return db.transaction().execute(async (inside) => {
+    const over = inside
+      .selectFrom('device_code')
+      .select('hash')
+      .where('expires_at', '<', now - RETENTION_MS)
     const rows = await inside
       .deleteFrom('device_code')
-      .where((is) =>
-        is(
-          'hash',
-          'in',
-          is
-            .selectFrom('device_code')
-            .select('hash')
-            .where('expires_at', '<', now - RETENTION_MS)
-            .orderBy('expires_at')
-            .limit(BATCH_ROWS),
-        ),
-      )
+      .where('hash', 'in', over.orderBy('expires_at').limit(BATCH_ROWS))
       .returning(['state', 'account_id', 'device_id'])
       .execute()
     for (const { state, account_id, device_id } of rows) {
@@ -50,9 +43,7 @@ function deleteCodes(db: Kysely<Database>, now: number): Promise<number> {
       await inside
         .updateTable('device')
         .set({ revoked_at: now, changed_at: nextChangedAt('device', now) })
-        .where('account_id', '=', account_id)
-        .where('id', '=', device_id)
-        .where('revoked_at', 'is', null)
+        .where(({ and }) => and({ account_id, id: device_id, revoked_at: null }))
         .execute()
     }
     return rows.length
@@ -61,46 +52,26 @@ function deleteCodes(db: Kysely<Database>, now: number): Promise<number> {
 
 const TOKEN_KEY = ['account_id', 'device_id', 'hash'] as const
 
-function deleteTokens(db: Kysely<Database>, now: number): Promise<number> {
+function deleteExpiredTokens(db: Kysely<Database>, now: number): Promise<number> {
   return db.transaction().execute(async (inside) => {
-    const rows = await inside
-      .deleteFrom('device_token')
-      .where(({ eb, refTuple, selectFrom }) =>
-        eb(
-          refTuple(...TOKEN_KEY),
-          'in',
-          selectFrom('device_token')
-            .select(TOKEN_KEY)
-            .where('expires_at', '<', now - RETENTION_MS)
-            .orderBy('expires_at')
-            .limit(BATCH_ROWS)
-            .$asTuple(...TOKEN_KEY),
-        ),
-      )
-      .returning('hash')
-      .execute()
-    const hashes = rows.map(({ hash }) => hash)
-    if (hashes.length > 0) await inside.deleteFrom('credential').where('hash', 'in', hashes).execute()
-    return hashes.length
+    const over = inside
+      .selectFrom('device_token')
+      .select(TOKEN_KEY)
+      .where('expires_at', '<', now - RETENTION_MS)
+    const first = over.orderBy('expires_at').limit(BATCH_ROWS)
+    return deleteTokens(
+      inside,
+      inside
+        .deleteFrom('device_token')
+        .where(({ eb, refTuple }) => eb(refTuple(...TOKEN_KEY), 'in', first.$asTuple(...TOKEN_KEY))),
+    )
   })
 }
 
 async function deleteAttempts(db: Kysely<Database>, now: number): Promise<number> {
   const over = now - RETENTION_MS - ADDRESS_LIMIT.windowMs
-  const { numDeletedRows } = await db
-    .deleteFrom('guess')
-    .where((is) =>
-      is(
-        'name',
-        'in',
-        is
-          .selectFrom('guess')
-          .select('name')
-          .where('since', '<', over)
-          .where('blocked_until', '<', over)
-          .limit(BATCH_ROWS),
-      ),
-    )
-    .executeTakeFirstOrThrow()
+  const names = db.selectFrom('guess').select('name').where('since', '<', over).where('blocked_until', '<', over)
+  const first = db.deleteFrom('guess').where('name', 'in', names.limit(BATCH_ROWS))
+  const { numDeletedRows } = await first.executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }

@@ -17,6 +17,7 @@ import { inRole, OFFLINE, parseScopes } from './scopes.ts'
 import {
   accessForm,
   accessRow,
+  deleteTokens,
   type IssuedTokens,
   nextAccessToken,
   nextRefreshToken,
@@ -104,8 +105,7 @@ async function rotate(
   await inside
     .updateTable('device_token')
     .set({ used_at: now })
-    .where('account_id', '=', device.accountId)
-    .where('device_id', '=', device.id)
+    .where(({ and }) => and({ account_id: device.accountId, device_id: device.id }))
     .where('hash', '=', secretHash(token))
     .execute()
   const refreshToken = nextRefreshToken(rotationKey, token)
@@ -122,16 +122,10 @@ async function deleteGenerations(
   device: DeviceReference,
   generation: number,
 ): Promise<void> {
-  const rows = await inside
+  const tokens = inside
     .deleteFrom('device_token')
-    .where('account_id', '=', device.accountId)
-    .where('device_id', '=', device.id)
-    .where('kind', '=', 'refresh')
-    .where('generation', '<=', generation)
-    .returning('hash')
-    .execute()
-  const hashes = rows.map(({ hash }) => hash)
-  if (hashes.length > 0) await inside.deleteFrom('credential').where('hash', 'in', hashes).execute()
+    .where(({ and }) => and({ account_id: device.accountId, device_id: device.id, kind: 'refresh' }))
+  await deleteTokens(inside, tokens.where('generation', '<=', generation))
 }
 
 /** Returns the first pair again. The refresh token is unknown if the server's secret has changed meanwhile. */
@@ -144,9 +138,9 @@ async function repeat(
   if ((await findToken(inside, device, refreshToken)) === undefined) return 'refused'
   const accessToken = nextAccessToken(rotationKey, token, scopes ?? device.scopes)
   const known = await findToken(inside, device, accessToken)
-  const row = known ?? accessRow(accessToken, { generation, now, scopes })
-  if (known === undefined) await storeToken(inside, device, accessRow(accessToken, { generation, now, scopes }))
-  return issued({ accessToken, refreshToken, expiresInMs: row.expires_at - now }, { device, scopes })
+  const fresh = accessRow(accessToken, { generation, now, scopes })
+  if (known === undefined) await storeToken(inside, device, fresh)
+  return issued({ accessToken, refreshToken, expiresInMs: (known ?? fresh).expires_at - now }, { device, scopes })
 }
 
 function issued(
@@ -172,8 +166,7 @@ function findToken(inside: Transaction<Database>, { accountId, id }: DeviceRefer
   return inside
     .selectFrom('device_token')
     .select(['generation', 'expires_at', 'used_at'])
-    .where('account_id', '=', accountId)
-    .where('device_id', '=', id)
+    .where(({ and }) => and({ account_id: accountId, device_id: id }))
     .where('hash', '=', secretHash(token))
     .executeTakeFirst()
 }
@@ -211,8 +204,7 @@ function findClient(inside: Transaction<Database>, { accountId, id }: DeviceRefe
   return inside
     .selectFrom('device')
     .select('client_id')
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
+    .where(({ and }) => and({ account_id: accountId, id }))
     .executeTakeFirst()
 }
 

@@ -3,7 +3,7 @@
  * it with a key of the server, so that a client that lost the answer gets the same ones again.
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
-import type { Transaction } from 'kysely'
+import type { DeleteQueryBuilder, DeleteResult, Transaction } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Scope } from '../../domain/identity/caller.ts'
 import { secretForm, secretHash } from '../../domain/identity/credential.ts'
@@ -114,4 +114,14 @@ export async function storeToken(
       scopes: scopes === undefined ? null : JSON.stringify(scopes),
     })
     .execute()
+}
+
+/** Deletes tokens with their credentials. @param tokens A deletion that is not executed yet. @returns Their number. */
+export async function deleteTokens(
+  inside: Transaction<Database>,
+  tokens: DeleteQueryBuilder<Database, 'device_token', DeleteResult>,
+): Promise<number> {
+  const hashes = (await tokens.returning('hash').execute()).map(({ hash }) => hash)
+  if (hashes.length > 0) await inside.deleteFrom('credential').where('hash', 'in', hashes).execute()
+  return hashes.length
 }

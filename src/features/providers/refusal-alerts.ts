@@ -10,15 +10,12 @@ import type { Database } from '../../db/schema/schema.ts'
 import { type AttemptNote, COMPLETION_CHANNEL, type CompletionSignal } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type ProviderRefusedData, REFUSAL_REASONS } from '../../domain/webhook-event.ts'
-import type { RecordEvent } from '../deps.ts'
+import type { FeatureDeps, RecordEvent } from '../deps.ts'
 
 /** Time between two alerts of one deployment, in all processes together. */
 const ALERT_EVERY_MS = 3_600_000
 
-interface RefusalAlertsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+interface RefusalAlertsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly recordEvent: RecordEvent
   /** Whether clients script what the provider answers: its refusals concern nobody. */
   readonly isScripted: (provider: string) => boolean
@@ -108,8 +105,7 @@ async function isRecorded(db: Kysely<Database>, { accountId, refusal, since }: R
   const rows = await db
     .selectFrom('event')
     .select('data')
-    .where('account_id', '=', accountId)
-    .where('type', '=', 'provider.refused')
+    .where(({ and }) => and({ account_id: accountId, type: 'provider.refused' }))
     .where('created_at', '>', since)
     .execute()
   return rows.some(({ data }) => {

@@ -4,11 +4,9 @@ import { type Static, Type } from 'typebox'
 import { usdNumber } from '../../domain/money.ts'
 import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { ListDeps } from '../deps.ts'
 
-interface ProvidersDeps extends Pick<FeatureDeps, 'callerOf'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
   /** Of every configured provider, now. */
   readonly status: () => readonly ProviderStatus[]
 }

@@ -5,15 +5,13 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
+import type { FeatureDeps } from '../deps.ts'
 
 const KEEP_MS = 24 * 3_600_000
 /** Answers deleted in one transaction; a single one may be larger. */
 const BATCH_BYTES = 4 * 1024 * 1024
 
-export interface RetentionInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface RetentionInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly signal?: AbortSignal | undefined
   /** How long an ended stream is kept, in milliseconds. Undefined: as long as any answer. */
   readonly keepStreamMs?: () => number

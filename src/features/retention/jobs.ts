@@ -28,9 +28,7 @@ interface RetentionJobsInput extends Omit<RetentionInput, 'signal'> {
 /** Background work of retention, by the names of its kinds. */
 export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): Readonly<Record<string, JobKind>> {
   const repeated = (minutes: number, work: (input: RetentionInput) => Promise<number>) =>
-    every(minutes * MINUTE_MS, async (_job, { signal }) => {
-      await work({ ...input, signal })
-    })
+    every(minutes * MINUTE_MS, (_job, { signal }) => work({ ...input, signal }))
   return {
     'retention.idempotency': repeated(15, deleteIdempotencyKeys),
     'retention.usage': repeated(60, retireUsage),
@@ -144,18 +142,16 @@ async function deleteRows(
   { id, before }: { readonly id: AccountId; readonly before: number },
 ): Promise<number> {
   return db.transaction().execute(async (inside) => {
+    const old = inside
+      .selectFrom('completion')
+      .select('id')
+      .where('account_id', '=', id)
+      .where('id', '<', completionIdFloor(before))
+      .where('created_at', '<', before)
     const rows = await inside
       .deleteFrom('completion')
       .where('account_id', '=', id)
-      .where('id', 'in', ({ selectFrom }) =>
-        selectFrom('completion')
-          .select('id')
-          .where('account_id', '=', id)
-          .where('id', '<', completionIdFloor(before))
-          .where('created_at', '<', before)
-          .orderBy('id')
-          .limit(BATCH_ROWS),
-      )
+      .where('id', 'in', old.orderBy('id').limit(BATCH_ROWS))
       .returning('cost_nano_usd')
       .execute()
     const cost = rows.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0n)

@@ -1,6 +1,7 @@
 /** Rows of browser sessions. Ended and expired ones are never returned, and deleted after 30 days. */
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
+import { pageBy } from '../../db/query.ts'
 import type { SessionTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Origin } from '../../domain/identity/sign-in.ts'
@@ -90,8 +91,7 @@ export async function findSession(
       join.onRef('member.account_id', '=', 'session.account_id').onRef('member.user_id', '=', 'session.user_id'),
     )
     .where((is) => ('id' in by ? is('session.id', '=', by.id) : is('session.secret_hash', '=', by.secretHash)))
-    .where('person.disabled_at', 'is', null)
-    .where('member.removed_at', 'is', null)
+    .where(({ and }) => and({ 'person.disabled_at': null, 'member.removed_at': null }))
     .selectAll('session')
     .select(['person.email', 'person.name', 'account.name as account_name', 'account.plan', 'member.role'])
     .select('account.provider_credentials as providerCredentials')
@@ -117,11 +117,7 @@ export async function listSessions(
   const rows = await activeSessions(db, now)
     .selectAll('session')
     .where('session.user_id', '=', userId)
-    .$if(page.after !== undefined, (query) =>
-      query.where('session.id', page.order === 'asc' ? '>' : '<', page.after as SessionId),
-    )
-    .orderBy('session.id', page.order)
-    .limit(page.limit)
+    .$call(pageBy('session.id', page))
     .execute()
   return rows.map(toSession)
 }
@@ -139,15 +135,13 @@ export async function moveSession(
   const { numUpdatedRows } = await db
     .updateTable('session')
     .set({ account_id: accountId, changed_at: nextChangedAt('session', now) })
-    .where('id', '=', id)
-    .where('ended_at', 'is', null)
+    .where(({ and }) => and({ id, ended_at: null }))
     .where((is) =>
       is.exists(
         is
           .selectFrom('member')
           .select('member.user_id')
-          .where('member.account_id', '=', accountId)
-          .where('member.removed_at', 'is', null)
+          .where(({ and }) => and({ 'member.account_id': accountId, 'member.removed_at': null }))
           .whereRef('member.user_id', '=', 'session.user_id'),
       ),
     )
@@ -164,9 +158,7 @@ export async function endSession(
   const { numUpdatedRows } = await db
     .updateTable('session')
     .set({ ended_at: now, changed_at: nextChangedAt('session', now) })
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .where('ended_at', 'is', null)
+    .where(({ and }) => and({ id, user_id: userId, ended_at: null }))
     .where('expires_at', '>', now)
     .where('renewed_at', '>', now - IDLE_LIFE_MS)
     .executeTakeFirst()

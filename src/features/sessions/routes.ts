@@ -11,13 +11,11 @@ import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../
 import type { Membership } from '../../http/pages/layout.ts'
 import { originOfRequest } from '../../http/request-origin.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { FeatureDeps, ListDeps } from '../deps.ts'
 import { findSession, listSessions, type Session } from './queries.ts'
 import type { Sessions } from './sessions.ts'
 
-export interface SessionsDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface SessionsDeps extends ListDeps {
   readonly sessions: Pick<Sessions, 'endOne'>
   /** The session that a request is made with; undefined: another kind of credential. */
   readonly sessionOf: (caller: Caller) => SessionId | undefined

@@ -3,6 +3,7 @@
  * more writes: the sums by day and hour say when there was anything of that key or model, and only that time is read.
  */
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { given, within } from '../../db/query.ts'
 import type { CompletionTable, Database } from '../../db/schema/schema.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
@@ -76,7 +77,7 @@ function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: 
   return rows
     .where('id', '>', range.above)
     .where('id', '<', range.below)
-    .$if(status !== undefined, (query) => query.where('status', '=', status as CompletionStatus))
+    .where(({ and }) => and(given({ status })))
     .orderBy('id', order)
 }
 
@@ -86,12 +87,8 @@ type Completions<Row> = SelectQueryBuilder<Database, 'completion', Row>
 export function matching<Row>(rows: Completions<Row>, filter: CompletionFilter): Completions<Row> {
   const { period, model, keyId, provider, clientRequestId } = filter
   return rows
-    .$if(clientRequestId !== undefined, (query) => query.where('client_request_id', '=', clientRequestId as string))
-    .$if(provider !== undefined, (query) => query.where('provider', '=', provider as string))
-    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
-    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
-    .where('created_at', '>=', period.start)
-    .where('created_at', '<', period.end)
+    .where(({ and }) => and(given({ client_request_id: clientRequestId, provider, model, key_id: keyId })))
+    .where(within('created_at', period))
 }
 
 /**
@@ -135,7 +132,7 @@ async function listOfAgent(
   const { status } = filter
   const found = await ofAgent(db.selectFrom('completion').select('id').where('account_id', '=', accountId), agentId)
     .$call((query) => matching(query, filter))
-    .$if(status !== undefined, (query) => query.where('status', '=', status as CompletionStatus))
+    .where(({ and }) => and(given({ status })))
     .execute()
   const sign = order === 'asc' ? 1 : -1
   const compare = (one: CompletionId, other: CompletionId) => (one < other ? -sign : sign)
@@ -185,8 +182,7 @@ async function daysWithUsage(db: Kysely<Database>, list: CompletionListInput): P
     .where('account_id', '=', list.accountId)
     .where('day', '>=', Math.floor(period.start / DAY_MS))
     .where('day', '<', Math.ceil(period.end / DAY_MS))
-    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
-    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
+    .where(({ and }) => and(given({ model, key_id: keyId })))
     .orderBy('day', list.order)
     .execute()
   return rows.map(({ day }) => day)
@@ -205,8 +201,7 @@ async function hoursWithUsage(
     .where('account_id', '=', accountId)
     .where('hour', '>=', Math.max(day * 24, Math.floor(period.start / HOUR_MS)))
     .where('hour', '<', Math.min((day + 1) * 24, Math.ceil(period.end / HOUR_MS)))
-    .$if(model !== undefined, (query) => query.where('model', '=', model as string))
-    .$if(keyId !== undefined, (query) => query.where('key_id', '=', keyId as KeyId))
+    .where(({ and }) => and(given({ model, key_id: keyId })))
     .orderBy('hour', order)
     .execute()
   return rows.map(({ hour }) => hour)

@@ -24,7 +24,7 @@ import { ALL_TIME, parsePeriod } from '../../http/period.ts'
 import { acceptedFormat } from '../../http/request-headers.ts'
 import { isoTime } from '../../http/wire-fields.ts'
 import { type CsvField, harmlessText, renderCsv } from '../../lib/table.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { ListDeps } from '../deps.ts'
 import {
   type CompletionFilter,
   type CompletionListInput,
@@ -56,10 +56,7 @@ export function createQueueOfOne(): <Result>(work: () => Promise<Result>) => Pro
   }
 }
 
-export interface CompletionDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
-}
+export type CompletionDeps = Pick<ListDeps, 'db' | 'now' | 'callerOf' | 'cursorKey'>
 
 const MAX_SEARCHED_MS = 7 * 86_400_000
 

@@ -124,12 +124,9 @@ function lastIdOf(headers: FastifyRequest['headers'], after: string | undefined)
  * index knows: each look is at the newest, as page one of the list has them, and leaves out what was found before.
  */
 
-interface CompletionTailInput {
-  readonly db: Kysely<Database>
+interface CompletionTailInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly accountId: AccountId
   readonly filter: UntimedFilter
-  /** Unix milliseconds. */
-  readonly now: () => number
   /**
    * The last one that the reader has. What ended in the seconds before it is found once more, since a part of it may have
    * been written later. Undefined: from now on.

@@ -3,6 +3,7 @@
  * statuses apart: what did not complete is few, and has an index; the others completed.
  */
 import { type Kysely, sql } from 'kysely'
+import { given } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -172,7 +173,7 @@ async function countRows(
   const rows = db.selectFrom('completion').where('account_id', '=', accountId)
   return (agentId === undefined ? rows.where('id', '>', above).where('id', '<', below) : ofAgent(rows, agentId))
     .$call((some) => matching(some, filter))
-    .$if(status !== undefined, (some) => some.where('status', '=', status as CompletionStatus))
+    .where(({ and }) => and(given({ status })))
     .select([unitsSince(INTERVAL_MS[interval]).as('unit'), STATUS, ({ fn }) => fn.countAll<number>().as('requests')])
     .groupBy([unitsSince(INTERVAL_MS[interval]), 'status'])
     .execute()

@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { customPlan, dialectOf } from '../../db/dialect.ts'
+import { given, within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
@@ -100,10 +101,8 @@ export async function sumAgents(
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
     .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
-    .where('created_at', '>=', period.start)
-    .where('created_at', '<', period.end)
-    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
-    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
+    .where(within('created_at', period))
+    .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
     .groupBy('client_request_id')
     .execute()
   return rows.map(({ reference, ...counts }) => ({ reference, ...toCounts(counts) }))
@@ -163,10 +162,8 @@ function daySums(db: Kysely<Database>, accountId: AccountId, { days, by, filter,
     .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`day`, hour: NO_UNIT })])
     .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
     .where('account_id', '=', accountId)
-    .where('day', '>=', days.start)
-    .where('day', '<', days.end)
-    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
-    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
+    .where(within('day', days))
+    .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
 }
 
 function hourSums(
@@ -179,10 +176,8 @@ function hourSums(
     .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`hour / 24`, hour: sql<number>`hour` })])
     .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
     .where('account_id', '=', accountId)
-    .where('hour', '>=', hours.start)
-    .where('hour', '<', hours.end)
-    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
-    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
+    .where(within('hour', hours))
+    .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
 }
 
 function rowSums(
@@ -198,10 +193,8 @@ function rowSums(
     .where('account_id', '=', accountId)
     .where('id', '>', above)
     .where('id', '<', below)
-    .where('created_at', '>=', period.start)
-    .where('created_at', '<', period.end)
-    .$if(filter.model !== undefined, (query) => query.where('model', '=', filter.model as string))
-    .$if(filter.keyId !== undefined, (query) => query.where('key_id', '=', filter.keyId as KeyId))
+    .where(within('created_at', period))
+    .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
 }
 
 /** Which unit of time a completion is of. */

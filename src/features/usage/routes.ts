@@ -8,7 +8,7 @@ import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { renderCsv } from '../../lib/table.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { FeatureDeps, ListDeps } from '../deps.ts'
 import { completionRoutes } from './completion-routes.ts'
 import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
 import { performanceRoutes } from './performance.ts'
@@ -27,10 +27,7 @@ import {
   reportRows,
 } from './report.ts'
 
-export interface UsageDeps extends FeatureDeps, Pick<ReportDeps, 'credit' | 'unlimitedCreditUsd' | 'kindOf'> {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
-}
+export type UsageDeps = ListDeps & Pick<ReportDeps, 'credit' | 'unlimitedCreditUsd' | 'kindOf'>
 
 export function usageRoutes(deps: UsageDeps): FastifyPluginAsyncTypebox {
   return async (app) => {

@@ -1,6 +1,7 @@
 /** Deliveries in the database: the log with its attempts, redelivery, and the activity of endpoints in the last 24 hours. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { readRows } from '../../db/dialect.ts'
+import { countRows, given, pageBy } from '../../db/query.ts'
 import type { Database, DeliveryAttemptTable, DeliveryStatus, DeliveryTable } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeliveryId, EventId, IdSource, WebhookId } from '../../domain/ids.ts'
@@ -8,6 +9,7 @@ import type { WebhookEventType } from '../../domain/webhook-event.ts'
 import type { PageRequest } from '../../http/page.ts'
 import { BATCH_ROWS } from '../../jobs/batched-deletion.ts'
 import { enqueueAll } from '../../jobs/queue.ts'
+import type { FeatureDeps } from '../deps.ts'
 import { deliveryIdFloor } from './events.ts'
 import { deliveryJob } from './record-event.ts'
 
@@ -39,15 +41,12 @@ export interface DeliveryFilter {
 export async function listDeliveries(
   db: Kysely<Database>,
   { accountId, webhookId, status }: DeliveryFilter,
-  { limit, order, after }: PageRequest<DeliveryId>,
+  page: PageRequest<DeliveryId>,
 ): Promise<readonly Delivery[]> {
   const rows = await withTypes(db)
-    .where('delivery.account_id', '=', accountId)
-    .where('delivery.webhook_id', '=', webhookId)
-    .$if(status !== undefined, (query) => query.where('delivery.status', '=', status as DeliveryStatus))
-    .$if(after !== undefined, (query) => query.where('delivery.id', order === 'asc' ? '>' : '<', after as DeliveryId))
-    .orderBy('delivery.id', order)
-    .limit(limit)
+    .where(({ and }) => and({ 'delivery.account_id': accountId, 'delivery.webhook_id': webhookId }))
+    .where(({ and }) => and(given({ 'delivery.status': status })))
+    .$call(pageBy('delivery.id', page))
     .execute()
   return withAttempts(db, rows, MAX_LISTED_ATTEMPTS)
 }
@@ -72,9 +71,7 @@ export async function findDeliveryOf(
   const { id } = await db
     .selectFrom('delivery')
     .select('id')
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', webhookId)
-    .where('event_id', '=', eventId)
+    .where(({ and }) => and({ account_id: accountId, webhook_id: webhookId, event_id: eventId }))
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirstOrThrow()
@@ -129,10 +126,7 @@ async function withAttempts(
   return rows.map(({ account_id: _, ...row }) => ({ ...row, attempts: byDelivery.get(row.id) ?? [] }))
 }
 
-interface RedeliverInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+interface RedeliverInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly ids: Pick<IdSource, 'job'>
 }
 
@@ -175,11 +169,7 @@ export async function countFailed(
   since: number,
 ): Promise<number> {
   const failed = failedQuery(db, receiver, since).select('id').limit(MAX_REDELIVERED)
-  const { count } = await db
-    .selectFrom(failed.as('failed'))
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  return countRows(db.selectFrom(failed.as('failed')))
 }
 
 function unknownDelivery(): GatewayError {
@@ -203,9 +193,7 @@ async function failedSince(
 function failedQuery(db: Kysely<Database>, { accountId, webhookId }: Receiver, since: number) {
   return db
     .selectFrom('delivery')
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', webhookId)
-    .where('status', '=', 'failed')
+    .where(({ and }) => and({ account_id: accountId, webhook_id: webhookId, status: 'failed' }))
     .where('ended_at', '>=', since)
 }
 
@@ -224,8 +212,7 @@ async function startRounds(
       error: null,
       ended_at: null,
     }))
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', webhookId)
+    .where(({ and }) => and({ account_id: accountId, webhook_id: webhookId }))
     .where('id', 'in', deliveryIds)
     .where('status', '!=', 'pending')
     .returning(['id', 'round'])

@@ -3,25 +3,23 @@ import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { pageBy } from '../../db/query.ts'
 import type { Database, WebhookTable } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, WebhookId } from '../../domain/ids.ts'
 import { type WebhookEventType, webhookTestData } from '../../domain/webhook-event.ts'
 import { mintWebhookSecret } from '../../domain/webhook-signature.ts'
 import type { PageRequest } from '../../http/page.ts'
-import type { AuditedRequest } from '../../http/request-origin.ts'
+import type { Requester } from '../../http/request-origin.ts'
 import { BATCH_ROWS, type Dependants, deleteDependants, dependantsJob } from '../../jobs/batched-deletion.ts'
 import type { JobKind } from '../../jobs/job.ts'
 import { checkTarget, checkTargetAddresses, type ResolveAddresses } from '../../net/guarded-agent.ts'
-import type { FeatureDeps, RecordEvent, WriteAudit } from '../deps.ts'
+import type { ListDeps, RecordEvent, WriteAudit } from '../deps.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import type { WebhookCreate, WebhookPatch } from './shapes.ts'
 
-export interface WebhooksDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface WebhooksDeps extends ListDeps {
   readonly writeAudit: WriteAudit
   readonly recordEvent: RecordEvent
   readonly secrets: WebhookSecrets
@@ -29,12 +27,6 @@ export interface WebhooksDeps extends FeatureDeps {
   readonly allowPrivateNetworks: () => boolean
   /** Default: the name servers of this machine. */
   readonly resolve?: ResolveAddresses | undefined
-}
-
-/** The caller of a request, and its origin for the audit log. */
-export interface Asker {
-  readonly caller: Caller
-  readonly audited: AuditedRequest
 }
 
 export interface WithSecret {
@@ -48,11 +40,11 @@ const SECOND_MS = 1_000
 
 export async function createWebhook(
   deps: WebhooksDeps,
-  asker: Asker,
+  requester: Requester,
   body: Static<typeof WebhookCreate>,
 ): Promise<WithSecret> {
   const { db, now, ids, secrets, recordEvent, writeAudit } = deps
-  const { accountId } = asker.caller
+  const { accountId } = requester.caller
   const types = withoutRepeats(body.events ?? null)
   const url = await checkedUrl(deps, body.url)
   const id = ids.webhook()
@@ -69,7 +61,7 @@ export async function createWebhook(
     failing_since: null,
     disabled_at: null,
     disabled_reason: null,
-    ...(await creatorOf(db, asker)),
+    ...(await creatorOf(db, requester)),
     created_at: now(),
   }
   await db.transaction().execute(async (inside) => {
@@ -77,7 +69,7 @@ export async function createWebhook(
     await assertRoom(inside, accountId)
     await inside.insertInto('webhook').values(row).execute()
     await recordEvent(inside, { accountId, type: 'webhook.test', data: webhookTestData(id), only: id })
-    await writeAudit(inside, webhookEvent('webhook.created', asker, row))
+    await writeAudit(inside, webhookEvent('webhook.created', requester, row))
   })
   return { row, secret }
 }
@@ -85,43 +77,43 @@ export async function createWebhook(
 /** Changes the fields that the body has. */
 export async function changeWebhook(
   deps: WebhooksDeps,
-  asker: Asker,
+  requester: Requester,
   { id, body }: { readonly id: WebhookId; readonly body: Static<typeof WebhookPatch> },
 ): Promise<WebhookTable> {
   const { db, now, writeAudit } = deps
-  const reference = { accountId: asker.caller.accountId, id }
+  const reference = { accountId: requester.caller.accountId, id }
   const changes = await parseChanges(deps, body)
   return db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(reference.accountId))
     const before = await requireWebhook(inside, reference)
     const switched = switchChanges(before, body.status, now())
     const isAdopted = changes.url !== undefined || (body.status === 'enabled' && before.disabled_at !== null)
-    const all = { ...changes, ...switched, ...(isAdopted ? await creatorOf(inside, asker) : {}) }
+    const all = { ...changes, ...switched, ...(isAdopted ? await creatorOf(inside, requester) : {}) }
     if (Object.keys(all).length === 0) return before
     const after = await updateWebhook(inside, reference, all)
-    await writeAudit(inside, webhookEvent(actionOf(before, after), asker, after))
+    await writeAudit(inside, webhookEvent(actionOf(before, after), requester, after))
     return after
   })
 }
 
-export async function removeWebhook(deps: WebhooksDeps, asker: Asker, id: WebhookId): Promise<void> {
-  const { accountId } = asker.caller
+export async function removeWebhook(deps: WebhooksDeps, requester: Requester, id: WebhookId): Promise<void> {
+  const { accountId } = requester.caller
   await deps.db.transaction().execute(async (inside) => {
     const ofId = inside.deleteFrom('webhook').where('account_id', '=', accountId).where('id', '=', id)
     const row = known(await ofId.returningAll().executeTakeFirst())
     await deleteDependants(inside, DEPENDANTS, { ...deps, owner: { accountId, id } })
-    await deps.writeAudit(inside, webhookEvent('webhook.deleted', asker, row))
+    await deps.writeAudit(inside, webhookEvent('webhook.deleted', requester, row))
   })
 }
 
 /** @param overlap Seconds for which the old secret signs too. */
 export async function rotateSecret(
   deps: WebhooksDeps,
-  asker: Asker,
+  requester: Requester,
   { id, overlap }: { readonly id: WebhookId; readonly overlap: number },
 ): Promise<WithSecret> {
   const { db, now, secrets, writeAudit } = deps
-  const reference = { accountId: asker.caller.accountId, id }
+  const reference = { accountId: requester.caller.accountId, id }
   const secret = mintWebhookSecret(randomBytes)
   const row = await db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(reference.accountId))
@@ -131,7 +123,7 @@ export async function rotateSecret(
       previous_secret: overlap === 0 ? null : before.secret,
       previous_until: overlap === 0 ? null : now() + overlap * SECOND_MS,
     })
-    const event = webhookEvent('webhook.secret_rotated', asker, after)
+    const event = webhookEvent('webhook.secret_rotated', requester, after)
     await writeAudit(inside, { ...event, details: { ...event.details, overlap_seconds: overlap } })
     return after
   })
@@ -156,14 +148,13 @@ export async function assertEnabled(db: Kysely<Database>, reference: WebhookRefe
  */
 async function creatorOf(
   db: Kysely<Database>,
-  { caller: { kind, accountId, keyId, userId } }: Asker,
+  { caller: { kind, accountId, keyId, userId } }: Requester,
 ): Promise<Pick<WebhookTable, 'created_by' | 'key_id' | 'creator_gone_at'>> {
   if (kind !== 'key') return { created_by: userId ?? null, key_id: null, creator_gone_at: null }
   const key = await db
     .selectFrom('api_key')
     .select('created_by')
-    .where('account_id', '=', accountId)
-    .where('id', '=', keyId)
+    .where(({ and }) => and({ account_id: accountId, id: keyId }))
     .executeTakeFirst()
   return { created_by: key?.created_by ?? null, key_id: keyId, creator_gone_at: null }
 }
@@ -217,10 +208,10 @@ function withoutRepeats(types: readonly WebhookEventType[] | null): readonly Web
 }
 
 /** Records only the host of the address: its path often contains a secret. */
-function webhookEvent(action: WebhookAction, asker: Asker, row: WebhookTable): AuditEvent {
+function webhookEvent(action: WebhookAction, requester: Requester, row: WebhookTable): AuditEvent {
   const events = row.events === null ? null : (JSON.parse(row.events) as readonly string[]) // our own JSON
   const details = { host: new URL(row.url).host, events, enabled: row.disabled_at === null }
-  return { ...asker.audited, action, subject: row.id, result: 'done', details }
+  return { ...requester.audited, action, subject: row.id, result: 'done', details }
 }
 
 export interface WebhookReference {
@@ -232,16 +223,9 @@ export interface WebhookReference {
 export async function listWebhooks(
   db: Kysely<Database>,
   accountId: AccountId,
-  { limit, order, after }: PageRequest<WebhookId>,
+  page: PageRequest<WebhookId>,
 ): Promise<readonly WebhookTable[]> {
-  return db
-    .selectFrom('webhook')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as WebhookId))
-    .orderBy('id', order)
-    .limit(limit)
-    .execute()
+  return db.selectFrom('webhook').selectAll().where('account_id', '=', accountId).$call(pageBy('id', page)).execute()
 }
 
 /** Throws 404 when it is unknown or another account's. */
@@ -275,19 +259,16 @@ export function deletionJobs({ db }: { readonly db: Kysely<Database> }): Readonl
 
 /** Deletes the first deliveries of an endpoint with their attempts. @returns Their number. */
 async function deleteDeliveries(db: Kysely<Database>, { accountId, id }: WebhookReference): Promise<number> {
+  const first = db
+    .selectFrom('delivery')
+    .select('id')
+    .where(({ and }) => and({ account_id: accountId, webhook_id: id }))
+    .orderBy('id')
+    .limit(BATCH_ROWS)
   const rows = await db
     .deleteFrom('delivery')
-    .where('account_id', '=', accountId)
-    .where('webhook_id', '=', id)
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('delivery')
-        .select('id')
-        .where('account_id', '=', accountId)
-        .where('webhook_id', '=', id)
-        .orderBy('id')
-        .limit(BATCH_ROWS),
-    )
+    .where(({ and }) => and({ account_id: accountId, webhook_id: id }))
+    .where('id', 'in', first)
     .returning('id')
     .execute()
   if (rows.length === 0) return 0

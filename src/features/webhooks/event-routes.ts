@@ -6,14 +6,13 @@ import type { AccountId, AgentId, EventId } from '../../domain/ids.ts'
 import { spend } from '../../domain/limits.ts'
 import { exampleWebhookEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import { oneOf } from '../../http/wire-fields.ts'
 import { createLruCache } from '../../lib/collections.ts'
-import type { FeatureDeps, RecordEvent } from '../deps.ts'
+import type { ListDeps, RecordEvent } from '../deps.ts'
 import { deliveriesOfEvents, type EventRow, listEvents, listEventsOfAgent, requireEvent } from './events.ts'
 import { EventView, ListedEventView, renderEvent, renderListedEvent, Trigger } from './shapes.ts'
 
-export interface EventsDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
+export interface EventsDeps extends ListDeps {
   readonly recordEvent: RecordEvent
   /** Throws 429 for an account that sends too many events by request. */
   readonly pace: (accountId: AccountId) => void
@@ -26,26 +25,14 @@ const listSchema = {
   description: 'Returns the events of the last 30 days.',
   tags,
   querystring: Type.Object({
-    type: Type.Optional(
-      Type.Unsafe<WebhookEventType>({
-        type: 'string',
-        enum: [...WEBHOOK_EVENT_TYPES],
-        description: 'Only events of this type.',
-      }),
-    ),
+    type: Type.Optional(oneOf(WEBHOOK_EVENT_TYPES, { description: 'Only events of this type.' })),
     agent_id: Type.Optional(
       Type.Unsafe<AgentId>({
         type: 'string',
         description: 'Only events of the last 1 000 runs of this agent. Empty after the agent is deleted.',
       }),
     ),
-    include: Type.Optional(
-      Type.Unsafe<'deliveries'>({
-        type: 'string',
-        enum: ['deliveries'],
-        description: '`deliveries` adds the deliveries of each event.',
-      }),
-    ),
+    include: Type.Optional(oneOf(['deliveries'], { description: '`deliveries` adds the deliveries of each event.' })),
     ...PAGE_QUERY,
   }),
   response: { 200: pageSchema(ListedEventView) },

@@ -4,9 +4,7 @@
  */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { Kysely } from 'kysely'
 import { Type } from 'typebox'
-import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, EventId } from '../../domain/ids.ts'
 import type { Authenticate } from '../../http/caller.ts'
@@ -71,11 +69,8 @@ function lastEventIdOf({ headers }: FastifyRequest): EventId | undefined {
   throw new GatewayError('invalid_header', message, { param: 'Last-Event-ID' })
 }
 
-interface EventReaderInput {
-  readonly db: Kysely<Database>
+interface EventReaderInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly accountId: AccountId
-  /** Unix milliseconds. */
-  readonly now: () => number
   /**
    * The last event that the client received. Events created in the `LOOK_BACK_MS` before it are read again, because some
    * may have been committed after it. Undefined: from now on.

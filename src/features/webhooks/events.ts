@@ -1,6 +1,7 @@
 /** Events in the database: by account, by agent, and the deliveries of each. */
 import { type Kysely, sql } from 'kysely'
 import { dialectOf, readRows } from '../../db/dialect.ts'
+import { given, pageBy } from '../../db/query.ts'
 import type { Database, DeliveryStatus, EventTable } from '../../db/schema/schema.ts'
 import {
   type AccountId,
@@ -22,16 +23,14 @@ const COLUMNS = ['id', 'type', 'data', 'created_at'] as const
 export async function listEvents(
   db: Kysely<Database>,
   { accountId, type }: { readonly accountId: AccountId; readonly type: WebhookEventType | undefined },
-  { limit, order, after }: PageRequest<EventId>,
+  page: PageRequest<EventId>,
 ): Promise<readonly EventRow[]> {
   return db
     .selectFrom('event')
     .select(COLUMNS)
     .where('account_id', '=', accountId)
-    .$if(type !== undefined, (query) => query.where('type', '=', type as WebhookEventType))
-    .$if(after !== undefined, (query) => query.where('id', order === 'asc' ? '>' : '<', after as EventId))
-    .orderBy('id', order)
-    .limit(limit)
+    .where(({ and }) => and(given({ type })))
+    .$call(pageBy('id', page))
     .execute()
 }
 
@@ -117,8 +116,7 @@ async function idsAtTimesOfRuns(
   const runs = await db
     .selectFrom('run')
     .select(['started_at', 'ended_at'])
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
+    .where(({ and }) => and({ account_id: accountId, agent_id: agentId }))
     .orderBy('number', 'desc')
     .limit(MAX_RUNS)
     .execute()
@@ -129,7 +127,7 @@ async function idsAtTimesOfRuns(
     .select('id')
     .where('created_at', 'in', times)
     .where(sql`account_id || ''`, '=', accountId) // else PostgreSQL may read all events of the account
-    .$if(type !== undefined, (query) => query.where('type', '=', type as WebhookEventType))
+    .where(({ and }) => and(given({ type })))
     .execute()
   return rows.map(({ id }) => id)
 }

@@ -8,7 +8,7 @@ import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import { listRows, textAt } from '../../jobs/sql.ts'
 import { isoTime, monthStart } from '../../lib/time.ts'
-import type { RecordEvent } from '../deps.ts'
+import type { FeatureDeps, RecordEvent } from '../deps.ts'
 import { type Deliverer, RETRY_DELAYS_MS } from './deliver/deliverer.ts'
 import { deliveryIdFloor, eventIdFloor } from './events.ts'
 import { DELIVER } from './record-event.ts'
@@ -27,10 +27,7 @@ const LEAST_CONCURRENCY = 20
 const ALERTS_EVERY_MS = 5_000
 const FORGET_EVERY_MS = 3_600_000
 
-export interface WebhookJobsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface WebhookJobsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly recordEvent: RecordEvent
   readonly deliverer: Pick<Deliverer, 'handler'>
 }
@@ -45,12 +42,8 @@ export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInpu
       concurrency: deliveriesAtOnce(openFileLimit()),
       laneConcurrency: ENDPOINT_CONCURRENCY,
     },
-    'webhooks.alerts': every(ALERTS_EVERY_MS, async (_job, { signal }) => {
-      await recordAlertEvents({ db, recordEvent, signal })
-    }),
-    'webhooks.retention': every(FORGET_EVERY_MS, async (_job, { signal }) => {
-      await forgetEvents({ db, now, signal })
-    }),
+    'webhooks.alerts': every(ALERTS_EVERY_MS, (_job, { signal }) => recordAlertEvents({ db, recordEvent, signal })),
+    'webhooks.retention': every(FORGET_EVERY_MS, (_job, { signal }) => forgetEvents({ db, now, signal })),
   }
 }
 
@@ -120,11 +113,7 @@ async function markRecorded(
   await db
     .updateTable('usage_alert')
     .set({ told: 1 })
-    .where('account_id', '=', account_id)
-    .where('month', '=', month)
-    .where('event', '=', event)
-    .where('basis', '=', basis)
-    .where('threshold', '=', threshold)
+    .where(({ and }) => and({ account_id, month, event, basis, threshold }))
     .execute()
 }
 
@@ -132,10 +121,7 @@ const HOUR_MS = 3_600_000
 /** Deliveries from their end, events from their beginning. */
 export const KEEP_MS = 2_592_000_000 // 30 days
 
-interface ForgetInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+interface ForgetInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly signal?: AbortSignal | undefined
 }
 

@@ -67,8 +67,7 @@ async function receiversOf(
   const rows = await db
     .selectFrom('webhook')
     .select(['id', 'events', 'key_id'])
-    .where('account_id', '=', accountId)
-    .where('disabled_at', 'is', null)
+    .where(({ and }) => and({ account_id: accountId, disabled_at: null }))
     .execute()
   const asking = rows.filter(({ events }) => asksFor(events, type))
   const keyIds = [...new Set(asking.flatMap(({ key_id }) => key_id ?? []))]

@@ -6,7 +6,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeliveryId, WebhookId } from '../../domain/ids.ts'
 import { webhookTestData } from '../../domain/webhook-event.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
-import { auditOf } from '../../http/request-origin.ts'
+import { requesterOf } from '../../http/request-origin.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 import {
   countFailed,
@@ -19,7 +19,6 @@ import {
   webhookActivity,
 } from './deliveries.ts'
 import {
-  type Asker,
   assertEnabled,
   changeWebhook,
   createWebhook,
@@ -93,13 +92,10 @@ const rotateSchema = {
 
 export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
   const { db, now, callerOf } = deps
-  const askerOf = (request: FastifyRequest): Asker => {
-    const caller = callerOf(request)
-    return { caller, audited: auditOf(request, caller) }
-  }
+  const requester = (request: FastifyRequest) => requesterOf(request, callerOf(request))
   return async (app) => {
     app.post('/webhooks', { config, schema: createSchema }, async (request, reply) => {
-      const { row, secret } = await createWebhook(deps, askerOf(request), request.body)
+      const { row, secret } = await createWebhook(deps, requester(request), request.body)
       return reply.code(201).send({ ...renderWebhook(row, now()), secret })
     })
     app.get('/webhooks', { config, schema: listSchema }, async (request) => {
@@ -119,17 +115,17 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
       return renderWebhookWithActivity(row, activityOf(row.id), now())
     })
     app.patch('/webhooks/:id', { config, schema: changeSchema }, async (request) => {
-      const row = await changeWebhook(deps, askerOf(request), { id: request.params.id, body: request.body })
+      const row = await changeWebhook(deps, requester(request), { id: request.params.id, body: request.body })
       return renderWebhook(row, now())
     })
     app.delete('/webhooks/:id', { config, schema: removeSchema }, async (request, reply) => {
-      await removeWebhook(deps, askerOf(request), request.params.id)
+      await removeWebhook(deps, requester(request), request.params.id)
       return reply.code(204).send(null)
     })
     const rotation = { config, schema: rotateSchema, preValidation: withoutBody }
     app.post('/webhooks/:id/rotate_secret', rotation, async (request) => {
       const { overlap = MAX_OVERLAP_SECONDS } = request.body
-      const { row, secret } = await rotateSecret(deps, askerOf(request), { id: request.params.id, overlap })
+      const { row, secret } = await rotateSecret(deps, requester(request), { id: request.params.id, overlap })
       return { ...renderWebhook(row, now()), secret }
     })
   }

@@ -22,10 +22,7 @@ const EVERY_MS = 300_000
 const PAGE_ROWS = 200
 
 export function resealJobs(input: ResealInput): Readonly<Record<string, JobKind>> {
-  const work = async (_job: unknown, { signal }: { readonly signal: AbortSignal }) => {
-    await resealSecrets(input, signal)
-  }
-  return { 'webhooks.reseal': every(EVERY_MS, work) }
+  return { 'webhooks.reseal': every(EVERY_MS, (_job, { signal }) => resealSecrets(input, signal)) }
 }
 
 /** @returns Of how many endpoints. */
@@ -63,9 +60,7 @@ async function resealOne(db: Kysely<Database>, row: SealedRow, { renew }: Reseal
   await db
     .updateTable('webhook')
     .set({ secret: secret ?? row.secret, previous_secret: previous ?? row.previous_secret })
-    .where('account_id', '=', row.account_id)
-    .where('id', '=', row.id)
-    .where('secret', '=', row.secret)
+    .where(({ and }) => and({ account_id: row.account_id, id: row.id, secret: row.secret }))
     .execute()
   return true
 }

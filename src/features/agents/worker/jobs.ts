@@ -65,8 +65,7 @@ export async function endOverdueRuns(deps: WorkerDeps): Promise<void> {
     inner
       .selectFrom('job')
       .select(sql<Run['id']>`name`.as('name')) // jobs of runs are named by them
-      .where('kind', '=', RUN_JOB)
-      .where('ended_at', 'is', null)
+      .where(({ and }) => and({ kind: RUN_JOB, ended_at: null }))
       .where('lease_until', '<', now() - ABANDONED_MS),
   )
   for (const run of await abandoned.limit(AT_ONCE).execute()) await end(deps, run, 'worker_lost')

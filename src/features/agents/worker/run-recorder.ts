@@ -115,8 +115,7 @@ async function lastOwn(db: Deps['db'], { accountId, agentId }: RunClaim): Promis
   const row = await db
     .selectFrom('agent_message')
     .select(({ fn }) => fn.max('number').as('number'))
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
+    .where(({ and }) => and({ account_id: accountId, agent_id: agentId }))
     .where('kind', '<>', 'user')
     .executeTakeFirst()
   return Number(row?.number ?? 0)

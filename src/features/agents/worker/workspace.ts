@@ -119,8 +119,7 @@ async function lastCommit({ db }: Deps, { accountId, agentId }: AgentReference):
   const row = await db
     .selectFrom('run')
     .select('commit_id')
-    .where('account_id', '=', accountId)
-    .where('agent_id', '=', agentId)
+    .where(({ and }) => and({ account_id: accountId, agent_id: agentId }))
     .where('commit_id', 'is not', null)
     .orderBy('number', 'desc')
     .limit(1)

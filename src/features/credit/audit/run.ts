@@ -13,7 +13,7 @@ import type { Database } from '../../../db/schema/schema.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import { type JobKind, weekly } from '../../../jobs/job.ts'
-import type { RecordEvent } from '../../deps.ts'
+import type { FeatureDeps, RecordEvent } from '../../deps.ts'
 import { type AccountAudit, type AccountDeps, accountStepper, beginAccount } from './account.ts'
 import { createPriceBook } from './charges.ts'
 import type { Finding } from './finding.ts'
@@ -36,10 +36,7 @@ const SAVE_EVERY_MS = 2_000
 /** The share of the time that an audit works in a process that serves: requests come first. */
 const SHARE = 0.5
 
-export interface RunInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+export interface RunInput extends Pick<FeatureDeps, 'db' | 'now'> {
   /** Amounts that plans grant, or have granted; undefined: not known. */
   readonly allowances: ReadonlySet<bigint> | undefined
   /** Ends it after the step at hand; what was done is kept. */
@@ -150,10 +147,7 @@ async function nextAccount(db: Kysely<Database>, { scope, progress }: StoredAudi
 /** How long one request audits. */
 const DEEP_BUDGET_MS = 2_000
 
-interface DeepInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+interface DeepInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly accountId: AccountId
   /** Of a partial audit; undefined: a new one is begun, and what was left open of the account is dropped. */
   readonly cursor: string | undefined
@@ -188,21 +182,14 @@ const AUDIT_TIME = { weekday: 0, hour: 3, minute: 17 }
 /** What was left open for longer starts again: its snapshots are too old to be worth the rest. */
 const OPEN_FOR_MS = 8 * 86_400_000
 
-interface AuditJobsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
+interface AuditJobsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly recordEvent: RecordEvent
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
 }
 
 /** Background work of audits, by the names of its kinds. */
 export function auditJobs(input: AuditJobsInput): Readonly<Record<string, JobKind>> {
-  return {
-    'ledger.audit': weekly(AUDIT_TIME, async (_job, { signal }) => {
-      await auditEverything(input, { signal, share: SHARE })
-    }),
-  }
+  return { 'ledger.audit': weekly(AUDIT_TIME, (_job, { signal }) => auditEverything(input, { signal, share: SHARE })) }
 }
 
 const EVERYTHING: AuditScope = { accountId: undefined, since: undefined }

@@ -143,8 +143,7 @@ export async function saveAudit(db: Kysely<Database>, audit: StoredAudit, checkp
         ended_at: isEnd ? now : null,
         version: version + 1,
       })
-      .where('id', '=', id)
-      .where('version', '=', version)
+      .where(({ and }) => and({ id, version }))
       .executeTakeFirst()
     if (numUpdatedRows !== 1n) throw new GatewayError('conflict', 'Another process continues this audit.')
     await insertFindings(inside, id, findings)
@@ -258,8 +257,7 @@ export function auditStatus(db: Kysely<Database>, clock: () => number): () => La
     const row = await db
       .selectFrom('ledger_audit')
       .select(['findings', 'ended_at'])
-      .where('account_id', 'is', null)
-      .where('since', 'is', null)
+      .where(({ and }) => and({ account_id: null, since: null }))
       .where('ended_at', 'is not', null)
       .orderBy('started_at', 'desc')
       .limit(1)

@@ -1,15 +1,10 @@
-/**
- * Executes deliveries: each start of a job is one attempt. Its outcome is committed before the job ends. If the process dies
- * after the commit, the next start finds the outcome; if it dies before, the next start repeats the attempt.
- */
-import type { Kysely } from 'kysely'
 import type { OpenedDatabase } from '../../../db/database.ts'
-import type { Database } from '../../../db/schema/schema.ts'
 import { createBatcher, mayPass } from '../../../jobs/batcher.ts'
 import type { JobLog } from '../../../jobs/execution.ts'
 import { afterDelays, type Job, type JobContext, type JobHandler, TryAgainIn } from '../../../jobs/job.ts'
 import { reach } from '../../../lib/crash-point.ts'
 import type { ResolveAddresses } from '../../../net/guarded-agent.ts'
+import type { FeatureDeps } from '../../deps.ts'
 import type { WebhookSecrets } from '../secrets.ts'
 import { type AttemptInput, createOutbound, makeAttempt } from './attempt.ts'
 import {
@@ -46,14 +41,11 @@ const SLACK_MS = 1_000
 /** Maximum starts of a job, including lost and released ones. */
 const MAX_STARTS = 100
 
-export interface DelivererInput {
-  readonly db: Kysely<Database>
+export interface DelivererInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly batch: OpenedDatabase['batch']
   readonly secrets: Pick<WebhookSecrets, 'open'>
   /** Of the program. */
   readonly version: string
-  /** Unix milliseconds. */
-  readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
   /** In [0, 1). */
