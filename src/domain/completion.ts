@@ -48,6 +48,11 @@ export const FALLBACK_REASONS = [
 ] as const
 export type FallbackReason = (typeof FALLBACK_REASONS)[number]
 
+/** The APIs that clients call, as usage names them. */
+export const API_NAMES = ['chat_completions', 'messages', 'responses', 'completions', 'embeddings', 'rerank'] as const
+/** Records of chat completions, which are nearly all, have none. */
+export type RecordedApi = Exclude<(typeof API_NAMES)[number], 'chat_completions'>
+
 /** One call to a provider. */
 export interface AttemptNote {
   /** Configured name of the provider. */
@@ -103,6 +108,8 @@ export interface CompletionRecord {
   /** Outcomes, if there was more than one call, or a failed one; the latest 10. */
   readonly attemptLog: readonly AttemptNote[] | undefined
   readonly clientRequestId: string | undefined
+  /** Absent: chat completions. */
+  readonly api?: RecordedApi | undefined
 }
 
 /** The newest ones. */

@@ -1,5 +1,5 @@
 /** Holds, settlements, and the idempotency of charged requests: types and ports; and the credit of an account. */
-import type { CompletionRecord } from './completion.ts'
+import type { CompletionRecord, RecordedApi } from './completion.ts'
 import type { Caller } from './identity/caller.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
@@ -45,6 +45,8 @@ export interface HoldRequest {
   readonly clientRequestId: string | undefined
   /** All candidates are called with the account's own credentials: `rates` are this share of the model's, in millionths. */
   readonly byokFeePpm?: number | undefined
+  /** Absent: chat completions. */
+  readonly api?: RecordedApi | undefined
 }
 
 /** A committed hold, resolved exactly once, by `settle` or `release`. */

@@ -84,6 +84,7 @@ function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): 
     createdAt: admitted.createdAt,
     clientRequestId: admitted.clientRequestId,
     byokFeePpm: worst.byokFeePpm,
+    api: admitted.api.recordedAs,
   }
 }
 

@@ -299,6 +299,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     attempts: attempt.count,
     attemptLog: attempt.log.length === 0 ? undefined : attempt.log,
     clientRequestId: admitted.clientRequestId,
+    api: admitted.api.recordedAs,
   }
 }
 

@@ -3,6 +3,7 @@
  * and the ledger do not know which one a client uses.
  */
 import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
+import type { RecordedApi } from '../domain/completion.ts'
 import { type GatewayError, renderErrorBody } from '../domain/errors.ts'
 import { brokenEnd } from '../domain/kept-events.ts'
 import type { ModelKind } from '../domain/model.ts'
@@ -65,6 +66,8 @@ export interface BrokenStream {
 export interface ClientApi {
   /** The kind of models that it calls. Absent: chat. */
   readonly kind?: Exclude<ModelKind, 'chat'>
+  /** Its name in usage. Absent: chat completions. */
+  readonly recordedAs?: RecordedApi
   /** `METHOD /path`: what idempotency keys are used for. */
   readonly endpoint: string
   /** The header in which its SDKs look for the id of a request. */

@@ -3607,6 +3607,11 @@ export interface operations {
                             agent_id: string | null;
                             /** @description The run of the agent. */
                             run_id: string | null;
+                            /**
+                             * @description The API that the request came by.
+                             * @enum {string}
+                             */
+                            api: "chat_completions" | "messages" | "responses" | "completions" | "embeddings" | "rerank";
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -3748,6 +3753,11 @@ export interface operations {
                         agent_id: string | null;
                         /** @description The run of the agent. */
                         run_id: string | null;
+                        /**
+                         * @description The API that the request came by.
+                         * @enum {string}
+                         */
+                        api: "chat_completions" | "messages" | "responses" | "completions" | "embeddings" | "rerank";
                         /** @description Calculation of the cost. Null: the price is unknown, the charge was corrected later, or the charge is not based on the tokens, as after a failure. */
                         pricing: {
                             /** @description Version of the price that was charged. */

@@ -1,10 +1,12 @@
 /** Requests of the APIs beside chat completions as programs that can be pasted and run, like those of `code-samples.ts`. */
-import { jsonText, KEY_VARIABLE, pythonText, shellWord, typescriptText } from './code-samples.ts'
+import { type Json, jsonText, KEY_VARIABLE, pythonText, shellWord, typescriptText } from './code-samples.ts'
 
 export interface ApiSampleInput {
   /** Of the gateway, without `/v1`. */
   readonly origin: string
   readonly model: string
+  /** Whether a `curl` asks for an event stream. */
+  readonly stream?: boolean
 }
 
 export interface ApiSample {
@@ -13,9 +15,32 @@ export interface ApiSample {
   readonly code: string
 }
 
+/** The APIs beside chat completions. */
+export type OtherApi = 'messages' | 'responses' | 'completions' | 'embeddings' | 'rerank'
+
+/** Where each is, and the smallest request beside its model. */
+const CALLS: Readonly<Record<OtherApi, readonly [path: string, fields: { readonly [name: string]: Json }]>> = {
+  messages: ['/v1/messages', { max_tokens: 1000, messages: [{ role: 'user', content: 'Say hello.' }] }],
+  responses: ['/v1/responses', { input: 'Say hello.' }],
+  completions: ['/v1/completions', { prompt: 'Say hello.' }],
+  embeddings: ['/v1/embeddings', { input: ['Say hello.'] }],
+  rerank: ['/v1/rerank', { query: 'A greeting', documents: ['Say hello.', 'The sky is blue.'] }],
+}
+
+/** A request of an API for a POSIX shell with curl. */
+export function apiCurl(api: OtherApi, { origin, model, stream }: ApiSampleInput): string {
+  const [path, fields] = CALLS[api]
+  const keyHeader = api === 'messages' ? 'x-api-key: ' : 'Authorization: Bearer '
+  return [
+    `curl ${stream === true ? '--no-buffer ' : ''}${shellWord(origin + path)}`,
+    `-H "${keyHeader}$${KEY_VARIABLE}"`,
+    "-H 'Content-Type: application/json'",
+    `--data-raw ${shellWord(jsonText({ model, ...fields, ...(stream === true && { stream }) }))}`,
+  ].join(' \\\n  ')
+}
+
 /** For models that chat: Anthropic's Messages API. */
 export function messageSamples({ origin, model }: ApiSampleInput): readonly ApiSample[] {
-  const body = { model, max_tokens: 1000, messages: [{ role: 'user', content: 'Say hello.' }] }
   const python = `import os
 
 from anthropic import Anthropic
@@ -47,7 +72,7 @@ const message = await client.messages.create({
 console.log(message.content)
 `
   return [
-    { id: 'messages-curl', label: 'Messages: curl', code: curl(`${origin}/v1/messages`, body, 'x-api-key: ') },
+    { id: 'messages-curl', label: 'Messages: curl', code: apiCurl('messages', { origin, model }) },
     { id: 'messages-python', label: 'Messages: Python', code: python },
     { id: 'messages-typescript', label: 'Messages: TS', code: typescript },
   ]
@@ -84,11 +109,7 @@ const response = await client.responses.create({
 console.log(response.output_text)
 `
   return [
-    {
-      id: 'responses-curl',
-      label: 'Responses: curl',
-      code: curl(`${origin}/v1/responses`, { model, input: 'Say hello.' }),
-    },
+    { id: 'responses-curl', label: 'Responses: curl', code: apiCurl('responses', { origin, model }) },
     { id: 'responses-python', label: 'Responses: Python', code: python },
     { id: 'responses-typescript', label: 'Responses: TS', code: typescript },
   ]
@@ -124,22 +145,12 @@ const embeddings = await client.embeddings.create({
 console.log(embeddings.data[0]?.embedding)
 `
   return [
-    { id: 'curl', label: 'curl', code: curl(`${origin}/v1/embeddings`, { model, input: ['Say hello.'] }) },
+    { id: 'curl', label: 'curl', code: apiCurl('embeddings', { origin, model }) },
     { id: 'python', label: 'Python', code: python },
     { id: 'typescript', label: 'TypeScript', code: typescript },
   ]
 }
 
 export function rerankSamples({ origin, model }: ApiSampleInput): readonly ApiSample[] {
-  const body = { model, query: 'A greeting', documents: ['Say hello.', 'The sky is blue.'] }
-  return [{ id: 'curl', label: 'curl', code: curl(`${origin}/v1/rerank`, body) }]
-}
-
-function curl(url: string, body: Parameters<typeof jsonText>[0], keyHeader = 'Authorization: Bearer '): string {
-  return [
-    `curl ${shellWord(url)}`,
-    `-H "${keyHeader}$${KEY_VARIABLE}"`,
-    "-H 'Content-Type: application/json'",
-    `--data-raw ${shellWord(jsonText(body))}`,
-  ].join(' \\\n  ')
+  return [{ id: 'curl', label: 'curl', code: apiCurl('rerank', { origin, model }) }]
 }

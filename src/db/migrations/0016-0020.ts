@@ -39,3 +39,9 @@ const response = `create table response (
 ) strict, without rowid`
 
 export const storedResponses: readonly string[] = [response, 'create index response_by_time on response (created_at)']
+
+/** The API that a request came by. Null: chat completions, which every older row is. */
+export const requestApis: readonly string[] = [
+  'alter table completion add column api text',
+  'alter table hold add column api text',
+]

@@ -1,4 +1,5 @@
 /** The tables of money and of ledger audits, as queries see them; conventions as in `schema.ts`. */
+import type { RecordedApi } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
@@ -63,6 +64,8 @@ export interface HoldTable {
   client_request_id: string | null
   /** The estimate is this share of the cost, in millionths: a call with the account's own credential. */
   byok_fee_ppm: number | null
+  /** Null: chat completions. */
+  api: RecordedApi | null
 }
 
 export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'

@@ -9,7 +9,7 @@
  */
 import type { Generated } from 'kysely'
 import type { FinishReason } from '../../domain/chat.ts'
-import type { CompletionStatus, UsageSource } from '../../domain/completion.ts'
+import type { CompletionStatus, RecordedApi, UsageSource } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type * as agents from './agents.ts'
@@ -144,6 +144,7 @@ export interface CompletionTable {
   attempt_log: string | null // see `attemptLogText`; null: one call, which answered, or a row older than the column
   usage_detail: string | null // see `usageDetailText`; null: no seldom class of usage, or a row older than the column
   price_rule: string | null // see `priceUsage`; null: the price itself, or a row older than the column
+  api: RecordedApi | null // null: chat completions
 }
 
 /** Sums over `completion`, written in the same transaction. */

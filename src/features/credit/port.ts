@@ -229,6 +229,7 @@ function holdUnit(request: HoldRequest, terms: PlanTerms, instanceId: string): H
     createdAt: request.createdAt,
     clientRequestId: request.clientRequestId,
     byokFeePpm: request.byokFeePpm,
+    api: request.api,
   }
 }
 
@@ -333,7 +334,7 @@ function fitExposure(
 
 /** What is charged should this process die before it knows better: the prompt, as for every hold. */
 function intentUnit(unit: HoldUnit): SettleUnit {
-  const { id, accountId, keyId, model, provider, stream, promptTokens, priceVersion, createdAt, clientRequestId } = unit
+  const { id, accountId, keyId, model, provider, stream, promptTokens, priceVersion, createdAt } = unit
   const { byokFeePpm: feePpm } = unit
   const record: SettleUnit['record'] = {
     ...ESTIMATED,
@@ -349,7 +350,8 @@ function intentUnit(unit: HoldUnit): SettleUnit {
     priceVersion,
     createdAt,
     durationMs: 0,
-    clientRequestId,
+    clientRequestId: unit.clientRequestId,
+    api: unit.api,
     ...(feePpm === undefined ? {} : { usageDetail: { byok: { feePpm } } }),
   }
   return { kind: 'settle', record, terms: unit.terms, unrecorded: true, provisional: true, kept: undefined }

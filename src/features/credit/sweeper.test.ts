@@ -52,7 +52,7 @@ async function sweeping(t: TestContext) {
 test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had recorded, and marked so', async (t) => {
   const { other, sweep, now, seen, log } = await sweeping(t)
   const held = await other.port.hold(
-    holdAsk({ stream: true, createdAt: Date.now() - 5_000, clientRequestId: 'theirs' }),
+    holdAsk({ stream: true, createdAt: Date.now() - 5_000, clientRequestId: 'theirs', api: 'responses' }),
   )
   other.port.dispatched(held)
   const { id, accountId } = held
@@ -74,6 +74,7 @@ test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had 
       stream: row?.stream,
       tokens: [row?.prompt_tokens, row?.completion_tokens],
       client_request_id: row?.client_request_id,
+      api: row?.api,
       attempts: row?.attempts,
     },
     {
@@ -84,6 +85,7 @@ test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had 
       stream: 1,
       tokens: [12, 7],
       client_request_id: 'theirs',
+      api: 'responses',
       attempts: 1,
     },
   )

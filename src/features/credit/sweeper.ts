@@ -74,6 +74,7 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
     durationMs: Math.max(0, now - hold.created_at),
     clientRequestId: hold.client_request_id ?? undefined,
     ...(hold.byok_fee_ppm === null ? {} : { usageDetail: { byok: { feePpm: hold.byok_fee_ppm } } }),
+    api: hold.api ?? undefined,
   }
 }
 

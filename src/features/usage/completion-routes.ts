@@ -241,6 +241,7 @@ const COLUMNS: readonly Column[] = [
   ['attempts', ({ attempts }) => attempts],
   ['client_request_id', clientName],
   ['unbilled_usd', (row) => usdText(row.unbilled_nano_usd ?? 0n)],
+  ['api', ({ api }) => api ?? 'chat_completions'],
 ]
 const NAMES = COLUMNS.map(([name]) => name)
 

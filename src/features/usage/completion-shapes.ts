@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { FinishReason } from '../../domain/chat.ts'
 import {
+  API_NAMES,
   type AttemptNote,
   type AttemptOutcome,
   type CompletionStatus,
@@ -142,6 +143,7 @@ const CompletionView = Type.Object({
   client_request_id: nullable<string>('string', 'Name that the client gave to its request. Null: none.'),
   agent_id: nullable<string>('string', 'The agent that made the request. Null: none.'),
   run_id: nullable<string>('string', 'The run of the agent.'),
+  api: oneOf(API_NAMES, { description: 'The API that the request came by.' }),
 })
 
 const RULE = Type.String({
@@ -227,7 +229,7 @@ export const CompletionFileView = Type.String({
   description:
     'RFC 4180, UTF-8; columns id, created_at, model, provider, status, stream, finish_reason, key_id, prompt_tokens, ' +
     'cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost_usd, usage_source, first_byte_ms, ' +
-    'duration_ms, attempts, client_request_id, unbilled_usd. What is null in JSON is empty.',
+    'duration_ms, attempts, client_request_id, unbilled_usd, api. What is null in JSON is empty.',
 })
 
 /** @param names Of keys. */
@@ -262,6 +264,7 @@ export function renderCompletion(row: CompletionRow, names: Names): Static<typeo
     client_request_id: agent === undefined ? name : null,
     agent_id: agent?.agentId ?? null,
     run_id: agent?.runId ?? null,
+    api: row.api ?? 'chat_completions',
   }
 }
 

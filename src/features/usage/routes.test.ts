@@ -393,6 +393,7 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     client_request_id: 'mine',
     agent_id: null,
     run_id: null,
+    api: 'chat_completions',
   }
   const one = await get(`/usage/completions/${whole.id}`)
   assert.equal(one.status, 200)

@@ -38,6 +38,7 @@ test('UP-1: a completion is kept with every field, its attempts among them', asy
     clientRequestId: 'mine',
     usageSource: 'estimated',
     status: 'client_left',
+    api: 'responses',
   })
   await recordCompletions(database, [whole, completionRecord()])
   const [row] = await database.db.selectFrom('completion').selectAll().where('id', '=', whole.id).execute()
@@ -68,6 +69,7 @@ test('UP-1: a completion is kept with every field, its attempts among them', asy
     price_rule: null,
     usage_bounded: null,
     unbilled_nano_usd: null,
+    api: 'responses',
   })
 })
 

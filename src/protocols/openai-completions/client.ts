@@ -28,6 +28,7 @@ import {
 import { parseChatRequest } from '../openai-chat/client/request.ts'
 
 export const completionsApi: ClientApi = {
+  recordedAs: 'completions',
   endpoint: 'POST /v1/completions',
   ...OPENAI_CONVENTIONS,
   parse: parseCompletionRequest,

@@ -13,6 +13,7 @@ import { taskOf } from '../whole-answers.ts'
 
 export const embeddingsApi: ClientApi = {
   kind: 'embedding',
+  recordedAs: 'embeddings',
   endpoint: 'POST /v1/embeddings',
   ...OPENAI_CONVENTIONS,
   parse: parseEmbeddingRequest,

@@ -24,6 +24,7 @@ import { rankingOf, SEARCH } from './index.ts'
 
 export const rerankApi: ClientApi = {
   kind: 'rerank',
+  recordedAs: 'rerank',
   endpoint: 'POST /v1/rerank',
   ...OPENAI_CONVENTIONS,
   parse: parseRerankRequest,

@@ -4,6 +4,7 @@ import { SquareTerminal } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useCan } from '../../api/me.ts'
 import { problemOf } from '../../api/problem.ts'
+import { apiCurl } from '../../lib/api-samples.ts'
 import { chatSamples } from '../../lib/code-samples.ts'
 import { formatCount } from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
@@ -18,7 +19,7 @@ import { askerTarget, useRequestsChange } from './address.ts'
 import { CostSection } from './cost-section.tsx'
 import { completionQuery, type WholeCompletion } from './queries.ts'
 import { Waterfall } from './waterfall.tsx'
-import { askerName, finishText, STATUS_TEXTS } from './words.ts'
+import { API_TEXTS, askerName, finishText, STATUS_TEXTS } from './words.ts'
 
 export function RequestSheet({ id }: { readonly id: string | undefined }) {
   const change = useRequestsChange()
@@ -95,14 +96,8 @@ function Numbers({ completion }: { readonly completion: WholeCompletion }) {
   )
 }
 
-function Actions({ completion: { model, stream } }: { readonly completion: WholeCompletion }) {
-  const canChat = useCan('chat')
-  const { curl } = chatSamples({
-    baseUrl: location.origin,
-    model,
-    messages: [{ role: 'user', content: 'Hello' }],
-    stream,
-  })
+function Actions({ completion: { model, stream, api } }: { readonly completion: WholeCompletion }) {
+  const canChat = useCan('chat') && CHATS.has(api)
   return (
     <div>
       <div className="flex flex-wrap gap-2">
@@ -111,13 +106,23 @@ function Actions({ completion: { model, stream } }: { readonly completion: Whole
             Open in Playground
           </LinkButton>
         )}
-        <CopyButton text={curl} label="Copy as curl" />
+        <CopyButton text={curlOf({ api, model, stream })} label="Copy as curl" />
       </div>
       <p className="mt-1.5 text-sm text-soft">
         Messages are not stored: the command has the model and a placeholder message.
       </p>
     </div>
   )
+}
+
+/** APIs of models that the Playground calls. */
+const CHATS: ReadonlySet<string> = new Set(['chat_completions', 'messages', 'responses', 'completions'])
+
+/** A request by the same API. */
+function curlOf({ api, model, stream }: Pick<WholeCompletion, 'api' | 'model' | 'stream'>): string {
+  const { origin } = location
+  if (api !== 'chat_completions') return apiCurl(api, { origin, model, stream })
+  return chatSamples({ baseUrl: origin, model, messages: [{ role: 'user', content: 'Hello' }], stream }).curl
 }
 
 function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
@@ -144,6 +149,7 @@ function detailsOf(completion: WholeCompletion): readonly DetailsItem[] {
           ['Run', run === null ? <Dash key="run" /> : <CopyableId key="run" id={run} />],
         ] as const)),
     ...(clientId === null ? [] : ([['Client’s request ID', <CopyableId key="client" id={clientId} />]] as const)),
+    ['API', API_TEXTS[completion.api]],
     ['Streamed', completion.stream ? 'Yes' : 'No'],
     ['Finish reason', finishText(completion.finish_reason) ?? <Dash key="finish" />],
     ['Tokens read from cache', <Tokens key="cached" value={completion.cached_tokens} />],

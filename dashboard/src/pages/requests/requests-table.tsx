@@ -6,7 +6,7 @@ import { useTimeZone } from '../../ui/time-zone.ts'
 import { Dash, Ms, Tokens, Usd } from '../../ui/values.tsx'
 import { sheetTarget, useRequestsChange, useRequestsSearch } from './address.ts'
 import type { Completion } from './queries.ts'
-import { askerName, finishText } from './words.ts'
+import { API_TEXTS, askerName, finishText } from './words.ts'
 
 export function RequestsTable({ rows }: { readonly rows: readonly Completion[] }) {
   const { order = 'desc' } = useRequestsSearch()
@@ -26,7 +26,7 @@ export function RequestsTable({ rows }: { readonly rows: readonly Completion[] }
   )
 }
 
-/** Up to thirteen columns side by side. */
+/** Up to fourteen columns side by side. */
 const NARROW = '[&_td]:px-1.5 [&_td]:text-sm [&_th]:px-1.5'
 
 const COLUMNS: readonly Column<Completion>[] = [
@@ -46,6 +46,7 @@ const COLUMNS: readonly Column<Completion>[] = [
     cell: (row) => <Ms value={row.first_byte_ms} />,
   },
   { id: 'duration', header: 'Duration', align: 'right', cell: (row) => <Ms value={row.duration_ms} /> },
+  { id: 'api', header: 'API', hideBelow: '2xl', cell: ({ api }) => API_TEXTS[api] },
   { id: 'finish', header: 'Finish', hideBelow: '2xl', cell: (row) => finishText(row.finish_reason) ?? <Dash /> },
   {
     id: 'attempts',

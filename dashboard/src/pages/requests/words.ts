@@ -20,6 +20,15 @@ export const STATUS_TEXTS: Readonly<Record<Status, string>> = {
   client_left: 'The client disconnected before the answer was complete.',
 }
 
+export const API_TEXTS: Readonly<Record<Completion['api'], string>> = {
+  chat_completions: 'Chat completions',
+  messages: 'Messages',
+  responses: 'Responses',
+  completions: 'Completions',
+  embeddings: 'Embeddings',
+  rerank: 'Rerank',
+}
+
 export const FILTER_NAMES: Readonly<Record<keyof RequestFilters, string>> = {
   status: 'Status',
   model: 'Model',

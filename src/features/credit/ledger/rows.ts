@@ -96,6 +96,7 @@ export const HOLDS: Insertion<NewHold> = {
     text('client_request_id', ({ unit }) => unit.clientRequestId),
     text('ancestors', ({ unit }) => ancestorsText(heldAncestors(unit.ancestors))),
     whole('byok_fee_ppm', ({ unit }) => unit.byokFeePpm),
+    text('api', ({ unit }) => unit.api),
   ],
 }
 
@@ -138,6 +139,7 @@ export const COMPLETIONS: Insertion<CompletionRecord> = {
     text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
     text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
     text('price_rule', ({ priceRule }) => priceRule),
+    text('api', ({ api }) => api),
   ],
 }
 

@@ -32,6 +32,7 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     outputTokens: 10,
     stream: true,
     clientRequestId: 'mine',
+    api: 'messages',
     createdAt: NOW,
   })
   assert.deepEqual(kinds(await commit(purchase(1_000n), ask)), ['entered', 'held'])
@@ -54,6 +55,7 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     client_request_id: 'mine',
     ancestors: null,
     byok_fee_ppm: null,
+    api: 'messages',
   }
   assert.deepEqual(row, first)
   const estimate = {

@@ -3,7 +3,7 @@
  * (`rules.ts`) whatever the database. Units and outcomes are plain data: they cross to the database's thread.
  */
 import type { LedgerKind } from '../../../db/schema/schema.ts'
-import type { CompletionRecord } from '../../../domain/completion.ts'
+import type { CompletionRecord, RecordedApi } from '../../../domain/completion.ts'
 import type { CreditScope, RunningEstimate, SavedResult } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
 import type { AccountId, CompletionId, KeyId } from '../../../domain/ids.ts'
@@ -48,6 +48,8 @@ export interface HoldUnit {
   readonly clientRequestId: string | undefined
   /** It is for calls with the account's own credentials, at prices of this share, in millionths. */
   readonly byokFeePpm?: number | undefined
+  /** Absent: chat completions. */
+  readonly api?: RecordedApi | undefined
 }
 
 /** Charges a completion and ends its hold. */

@@ -11,6 +11,7 @@ import { parseMessagesRequest } from './request.ts'
 import { createMessageStream } from './stream.ts'
 
 export const messagesApi: ClientApi = {
+  recordedAs: 'messages',
   endpoint: 'POST /v1/messages',
   requestIdHeader: 'request-id',
   passedHeaders: ['anthropic-beta'],

@@ -11,9 +11,11 @@ import type { StoredContext } from './stored.ts'
 import { createResponseStream, renderBroken } from './stream.ts'
 
 export const responsesApi: ClientApi = {
+  recordedAs: 'responses',
   endpoint: 'POST /v1/responses',
   requestIdHeader: 'x-request-id',
-  parse: (body) => parseResponsesRequest(body),
+  passedHeaders: ['openai-beta'],
+  parse: (body, headers) => parseResponsesRequest(body, headers),
   createAnswer: createResponse,
   createStream: createResponseStream,
   renderError: (error, requestId) => renderErrorBody(withOwnParam(error), requestId),

@@ -74,6 +74,7 @@ function holdRow(unit: HoldUnit) {
     unit.tentative,
     unit.ancestors,
     unit.byokFeePpm,
+    unit.api,
   ] as const
 }
 
@@ -103,6 +104,7 @@ function holdOf(row: HoldRow): HoldUnit {
     tentative: row[20],
     ancestors: row[21],
     byokFeePpm: row[22],
+    api: row[23],
   }
 }
 
@@ -137,6 +139,7 @@ function settleRow({ kind, record, terms, unrecorded, kept, promisedNanoUsd }: S
     record.usageDetail,
     record.priceRule,
     promisedNanoUsd,
+    record.api,
   ] as const
 }
 
@@ -171,5 +174,6 @@ function recordOf(row: SettleRow): SettleUnit['record'] {
     clientRequestId: row[25],
     usageDetail: row[26],
     priceRule: row[27],
+    api: row[29],
   }
 }

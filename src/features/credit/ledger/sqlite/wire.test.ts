@@ -18,6 +18,7 @@ const hold = holdUnit({
   createdAt: 6,
   byokFeePpm: 15,
   keyBudgetNanoUsd: 7n,
+  api: 'messages',
   ancestors: [
     { keyId: 'key_2' as KeyId, nanoUsd: 14n },
     { keyId: 'key_3' as KeyId, nanoUsd: undefined },
@@ -36,7 +37,7 @@ const attemptLog: CompletionRecord['attemptLog'] = [
   { provider: 'p', model: 'm', outcome: 'cut', status: 200, startedMs: 11, durationMs: 12 },
 ]
 const usageDetail = { cacheWrite1h: 13, serverTools: { web_search: 14 }, serviceTier: 'flex' }
-const detailed = { usageDetail, priceRule: 'flex', clientRequestId: 'mine' }
+const detailed = { usageDetail, priceRule: 'flex', clientRequestId: 'mine', api: 'responses' } as const
 const record = completionRecord({ ...counts, ...times, attemptLog, ...detailed })
 const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
 const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
@@ -52,6 +53,7 @@ test('every unit arrives in the other thread as it was sent', () => {
       stream: true,
       keyBudgetNanoUsd: undefined,
       ancestors: undefined,
+      api: undefined,
       clientRequestId: 'mine',
       byokFeePpm: 50_000,
       terms: PREPAID,
