@@ -25,7 +25,7 @@ models:
 | --- | --- |
 | not set | the provider's usual protocol |
 | \`openai-responses\` | the Responses API, for every request |
-| \`openai-auto\` | the Responses API for requests with a web search, or with tools unless \`reasoning_effort\` is \`none\`; not if they have what only Chat Completions has (\`n\` above 1, \`stop\`, penalties, \`logit_bias\`, \`prediction\`, audio); Chat Completions for all others |
+| \`openai-auto\` | the Responses API for requests that clients send to \`/v1/responses\`, and for those with a web search, or with tools unless \`reasoning_effort\` is \`none\`; not if they have what only Chat Completions has (\`n\` above 1, \`stop\`, penalties, \`logit_bias\`, \`prediction\`, audio); Chat Completions for all others |
 
 Deployments can choose at \`openai\`, and at \`azure\` where \`base_url\` ends in \`/openai/v1\`. A server of your own that has
 the Responses API (vLLM, Ollama, a proxy) needs \`protocol: openai-responses\` in its provider:

@@ -69,7 +69,7 @@ export function refuseUnpricedTools({ serverTools = [] }: ChatRequest, price: Pr
  */
 export function withoutUnpricedTools(request: ChatRequest, price: Price | undefined): ChatRequest {
   const { serverTools = NONE, tools = [], unheeded = [], native, isTranslated } = request
-  if (serverTools.length === 0 || isTranslated !== true || native !== undefined) return request
+  if (serverTools.length === 0 || isTranslated !== true || native?.protocol === 'anthropic') return request
   const isPriced = ({ name }: ServerTool) => price !== undefined && toolFee(name, price) !== undefined
   const dropped = serverTools.filter((tool) => !isPriced(tool)).map(({ param }) => param)
   if (dropped.length === 0) return request

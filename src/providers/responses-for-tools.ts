@@ -1,7 +1,7 @@
 /**
  * Chat completions and the Responses API of one host, for models whose chat completions take tools without reasoning
  * alone. Responses has no stop sequences, penalties, predictions or several choices, so that it is called where tools and
- * reasoning meet or a tool runs at the host, and chat completions for all other requests.
+ * reasoning meet, a tool runs at the host, or the client itself calls that API, and chat completions for all other requests.
  */
 import type { ChatRequest } from '../domain/chat.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
@@ -16,7 +16,8 @@ export function responsesForTools(chat: UpstreamProtocol, responses: UpstreamPro
 }
 
 function needsResponses(request: ChatRequest): boolean {
-  const { tools = [], serverTools = [], reasoningEffort } = request
+  const { tools = [], serverTools = [], reasoningEffort, native } = request
+  if (native?.protocol === 'openai-responses') return true
   const reasonsWithTools = tools.length > 0 && reasoningEffort !== 'none'
   return (reasonsWithTools || serverTools.length > 0) && !needsChat(request)
 }

@@ -8,7 +8,9 @@ import fc from 'fast-check'
 import { messagesApi } from '../../src/protocols/anthropic-messages/client/index.ts'
 import type { ClientApi } from '../../src/protocols/client-api.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
+import { responsesApi } from '../../src/protocols/openai-responses/client/index.ts'
 import type { UpstreamProtocol } from '../../src/protocols/protocol.ts'
+import { DEFAULT_USE_LIMIT } from '../../src/protocols/server-tools.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
 import { RICH_PRICE } from '../support/providers/prices.ts'
 
@@ -314,6 +316,155 @@ const MESSAGES: Format = {
   sent: (request) => request,
 }
 
+/* Responses */
+
+const inputParts = fc.oneof(
+  fc.record({ type: fc.constant('input_text'), text: words }),
+  fc.record(
+    {
+      type: fc.constant('input_image'),
+      image_url: fc.constantFrom(PNG, 'https://example.com/a.png'),
+      detail: fc.constantFrom('auto', 'low', 'high'),
+    },
+    { requiredKeys: ['type', 'image_url'] },
+  ),
+  fc.constant({ type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' }),
+  fc.record({ type: fc.constant('input_later'), later: words }),
+)
+const inputMessage = fc.oneof(
+  fc.record({ role: fc.constantFrom('system', 'developer'), content: words }),
+  fc.record(
+    { type: fc.constant('message'), role: fc.constant('user'), content: fc.oneof(words, list(inputParts)) },
+    { requiredKeys: ['role', 'content'] },
+  ),
+)
+const outputMessage = fc.record(
+  {
+    type: fc.constant('message'),
+    id: fc.stringMatching(/^msg_[a-z0-9]{8}$/),
+    role: fc.constant('assistant'),
+    status: fc.constant('completed'),
+    phase: fc.constantFrom('commentary', 'final_answer'),
+    content: list(
+      fc.oneof(
+        fc.record({ type: fc.constant('output_text'), text: words, annotations: fc.constant([]) }),
+        fc.record({ type: fc.constant('refusal'), refusal: words }),
+      ),
+    ),
+  },
+  { requiredKeys: ['type', 'role', 'content'] },
+)
+const reasoningItem = fc.record(
+  {
+    type: fc.constant('reasoning'),
+    id: fc.stringMatching(/^rs_[a-z0-9]{8}$/),
+    summary: fc.array(fc.record({ type: fc.constant('summary_text'), text: words }), { maxLength: 2 }),
+    encrypted_content: fc.base64String({ minLength: 4 }),
+  },
+  { requiredKeys: ['type', 'summary'] },
+)
+const otherItem = fc.constantFrom<Body>(
+  { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'tolls' } },
+  { type: 'later_item', id: 'li_1', deep: { a: [1, null] } },
+)
+const callItem = fc.oneof(
+  fc.record(
+    { type: fc.constant('function_call'), name: names, arguments: fc.json(), namespace: fc.constant('files') },
+    { requiredKeys: ['type', 'name', 'arguments'] },
+  ),
+  fc.record({ type: fc.constant('custom_tool_call'), name: names, input: words }),
+)
+const callLoop = fc
+  .tuple(
+    fc.array(reasoningItem, { maxLength: 1 }),
+    fc.array(fc.tuple(fc.uuid(), callItem), { minLength: 1, maxLength: 3 }),
+  )
+  .chain(([reasoning, calls]) =>
+    fc
+      .array(fc.oneof(words, list(inputParts)), { minLength: calls.length, maxLength: calls.length })
+      .map((outputs) => [
+        ...reasoning,
+        ...calls.map(([call_id, call]) => ({ ...call, call_id })),
+        ...calls.map(([call_id, { type }], at) => ({ type: `${type}_output`, call_id, output: outputs[at] })),
+      ]),
+  )
+const single = [inputMessage, outputMessage, reasoningItem, otherItem].map((each) => each.map((one: Body) => [one]))
+const inputItems = fc
+  .tuple(inputMessage, fc.array(fc.oneof(...single, callLoop), { maxLength: 5 }))
+  .map(([first, rest]) => [first, ...rest.flat()])
+const functionTool = fc.record(
+  { type: fc.constant('function'), name: names, description: words, parameters: schema, strict: flag, later: words },
+  { requiredKeys: ['type', 'name'] },
+)
+const responsesTools = fc.uniqueArray(
+  fc.oneof(
+    functionTool,
+    fc.record({
+      type: fc.constant('custom'),
+      name: names,
+      format: fc.constantFrom({ type: 'text' }, { type: 'grammar', syntax: 'lark', definition: 'start: "a"' }),
+    }),
+    fc.record({ type: fc.constant('namespace'), name: fc.constant('files'), tools: list(functionTool) }),
+    fc.constantFrom<Body>({ type: 'local_shell' }, { type: 'web_search', search_context_size: 'low' }),
+  ),
+  { minLength: 1, maxLength: 4, selector: ({ name, type }) => name ?? type },
+)
+const responsesOffer = responsesTools.chain((tools: readonly Body[]) => {
+  const { type, name } = tools.find((tool) => tool.type === 'function' || tool.type === 'custom') ?? {}
+  const isOffered = tools.some((tool) => tool.type !== 'web_search')
+  const named = { type, name }
+  return optional({
+    tool_choice: fc.constantFrom<Body>(
+      'auto',
+      ...(isOffered ? ['required'] : []),
+      ...(name === undefined ? [] : [named]),
+    ),
+    parallel_tool_calls: flag,
+  }).map((choice) => ({ tools, ...choice }))
+})
+const RESPONSES: Format = {
+  api: responsesApi,
+  provider: protocolOf('openai', 'openai-responses'),
+  model: 'gpt-6-luna',
+  requests: fc
+    .tuple(
+      fc.oneof(words, inputItems),
+      fc.option(responsesOffer, { nil: {} }),
+      optional({
+        instructions: words,
+        stream: fc.constant(true),
+        max_output_tokens: fc.integer({ min: 1, max: 1000 }),
+        max_tool_calls: fc.integer({ min: 1, max: 9 }),
+        temperature: unit,
+        top_p: unit,
+        include: fc.constant(['web_search_call.action.sources', 'reasoning.encrypted_content']),
+        metadata,
+        reasoning: fc.constantFrom<Body>({ effort: 'low', summary: 'auto' }, { effort: 'high', later: true }),
+        text: fc.oneof(
+          fc.constantFrom<Body>({ format: { type: 'text' }, verbosity: 'low' }, { format: { type: 'json_object' } }),
+          fc.record({ format: fc.record({ type: fc.constant('json_schema'), name: names, schema, strict: flag }) }),
+        ),
+        truncation: fc.constant('auto'),
+        prompt_cache_key: words,
+        safety_identifier: words,
+        user: words,
+        service_tier: fc.constantFrom('flex', 'priority'),
+        made_up: fc.record({ later: fc.boolean() }),
+      }),
+    )
+    .map(([input, offer, parameters]) => ({ model: 'ours', input, ...offer, ...parameters })),
+  sent: ({ include = [], max_tool_calls, ...request }) => {
+    const isSearching = request.tools?.some(({ type }: Body) => type === 'web_search')
+    const limit = isSearching ? Math.min(max_tool_calls ?? DEFAULT_USE_LIMIT, DEFAULT_USE_LIMIT) : max_tool_calls
+    return {
+      ...request,
+      store: false,
+      include: [...new Set(['reasoning.encrypted_content', ...include])],
+      ...(limit !== undefined && { max_tool_calls: limit }),
+    }
+  },
+}
+
 /** Earlier thinking belongs to requests that think. */
 function withoutThinking(conversation: readonly Body[], isKept: boolean): readonly Body[] {
   if (isKept) return conversation
@@ -323,7 +474,7 @@ function withoutThinking(conversation: readonly Body[], isKept: boolean): readon
   }))
 }
 
-for (const { api, provider, model, requests, sent } of [CHAT, MESSAGES]) {
+for (const { api, provider, model, requests, sent } of [CHAT, MESSAGES, RESPONSES]) {
   test(`${api.endpoint} to ${provider.id}: everything supported is sent as it came`, () => {
     fc.assert(
       fc.property(requests, (generated) => {

@@ -14,7 +14,7 @@ import type { ChatMessage } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 
 /** The key of this protocol in `provider_context`. */
-const CONTEXT_KEY = 'openai-responses'
+export const CONTEXT_KEY = 'openai-responses'
 
 interface ReasoningEntry {
   readonly type: 'reasoning'

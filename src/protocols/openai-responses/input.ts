@@ -32,7 +32,7 @@ interface SentCall {
 }
 
 /** Of the API. */
-const MAX_CALL_ID = 64
+export const MAX_CALL_ID = 64
 
 /** @throws GatewayError `unsupported_content` for content that the API cannot read. */
 export function renderInput(messages: readonly ChatMessage[], settings: InputSettings): RenderedInput {

@@ -1,11 +1,12 @@
 /** Renders a request. Hints without a counterpart are dropped with a warning; what changes the answer is refused. */
-import type { ChatRequest, ResponseFormat } from '../../domain/chat.ts'
+import type { ChatRequest, NativeRequest, ResponseFormat } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { type Fields, type ForwardedFields, forwardedFields, pricedField } from '../body-fields.ts'
 import { effortOf, outputLimitOf, readThinking, refuseSamplingControls, unsupportedParameter } from '../parameters.ts'
 import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts'
-import { isReportedLifetime, renderInput } from './input.ts'
-import { renderTools } from './tools.ts'
+import { type InputSettings, isReportedLifetime, renderInput } from './input.ts'
+import { betaHeader, nativeOf, renderNativeInput, renderNativeTools, sentTools } from './native.ts'
+import { type RenderedTools, renderTools } from './tools.ts'
 
 export interface OpenAiResponsesOptions {
   /** Whether the host searches the web. Default: false, such tools are rejected. */
@@ -60,27 +61,27 @@ function renderRequest(request: ChatRequest, target: RenderTarget, { options, kn
   refuseUnknownMeaning(request)
   const forwarded = forwardedFields(request, { known, target, warnings })
   const { reasoning, thinking, verbosity, web_search_options: _, ...others } = forwarded
-  const { instructions, input } = renderInput(request.messages, { warnings, price: target.price })
   const { encryptsReasoning = () => true, searches = false } = options
+  const native = nativeOf(request)
   const body = {
-    ...withoutOwn(others, warnings),
+    ...withoutOwn({ ...others, ...unknownFields(native, { known, target, warnings }) }, warnings),
     model: target.model,
-    instructions,
-    input,
+    ...renderPrompt(request, { warnings, price: target.price }),
     stream: request.stream ? true : undefined,
     stream_options: request.stream && request.plainChunks ? { include_obfuscation: false } : undefined,
     store: false,
     include: includeOf(request, encryptsReasoning(target.model)),
     max_output_tokens: outputLimitOf(request, target),
-    reasoning: renderReasoning(request, { reasoning, thinking }, warnings),
-    text: renderText(request.responseFormat, verbosity),
+    reasoning: native?.body['reasoning'] ?? renderReasoning(request, { reasoning, thinking }, warnings),
+    text: native?.body['text'] ?? renderText(request.responseFormat, verbosity),
     temperature: request.temperature,
     top_p: request.topP,
     top_logprobs: request.logprobs ? request.topLogprobs : undefined,
     user: request.user,
-    metadata: request.metadata,
+    metadata: native?.body['metadata'] ?? request.metadata,
+    client_metadata: native?.body['client_metadata'],
     service_tier: pricedField('service_tier', request.serviceTier, { target, warnings }),
-    ...renderTools(request, target, searches),
+    ...renderOffer(request, target, searches),
   }
   for (const [name, value] of [
     ['seed', request.seed],
@@ -89,7 +90,45 @@ function renderRequest(request: ChatRequest, target: RenderTarget, { options, kn
   ] as const) {
     if (value !== undefined) warnings.add(name)
   }
-  return { path: '/responses', body: JSON.stringify(body), warnings: [...warnings] }
+  const headers = native && betaHeader(native)
+  return { path: '/responses', body: JSON.stringify(body), warnings: [...warnings], ...(headers && { headers }) }
+}
+
+/** The client's own fields that have no translation. */
+function unknownFields(
+  native: NativeRequest | undefined,
+  {
+    known,
+    target,
+    warnings,
+  }: Pick<Dialect, 'known'> & { readonly target: RenderTarget; readonly warnings: Set<string> },
+): Fields {
+  if (native === undefined) return {}
+  const priced = { price: target.price, forwardUnknown: true }
+  return forwardedFields({ extra: native.extra }, { known, target: priced, warnings })
+}
+
+function renderPrompt(request: ChatRequest, settings: InputSettings): object {
+  const native = nativeOf(request)
+  const own = native && renderNativeInput(native, { ...settings, isSent: sentTools(request) })
+  return own ?? renderInput(request.messages, settings)
+}
+
+/** Tools in the client's own form, with the limits of all requests. */
+function renderOffer(request: ChatRequest, target: RenderTarget, searches: boolean): RenderedTools {
+  const rendered = renderTools(request, target, searches)
+  const native = nativeOf(request)
+  if (native === undefined) return rendered
+  const tools = renderNativeTools(native, sentTools(request)) as readonly Json[]
+  const { tool_choice: choice, parallel_tool_calls } = native.body
+  const { max_tool_calls } = rendered
+  if (tools.length === 0 && rendered.tools === undefined) return {}
+  return {
+    ...(tools.length > 0 && { tools }),
+    tool_choice: choice,
+    parallel_tool_calls: parallel_tool_calls as boolean | undefined,
+    ...(max_tool_calls !== undefined && { max_tool_calls }),
+  }
 }
 
 /** Parameters that change the answer, and that the API has not. */
@@ -114,10 +153,14 @@ function withoutOwn(fields: Fields, warnings: Set<string>): Json {
   return kept
 }
 
-function includeOf({ logprobs }: ChatRequest, encryptsReasoning: boolean): readonly string[] | undefined {
-  const include = encryptsReasoning ? ['reasoning.encrypted_content'] : []
-  if (logprobs) include.push('message.output_text.logprobs')
-  return include.length > 0 ? include : undefined
+function includeOf(request: ChatRequest, encryptsReasoning: boolean): readonly string[] | undefined {
+  const { logprobs } = request
+  const native = nativeOf(request)
+  const include = new Set(encryptsReasoning ? ['reasoning.encrypted_content'] : [])
+  if (logprobs) include.add('message.output_text.logprobs')
+  const { include: own = [] } = native?.body ?? {}
+  for (const name of own as readonly string[]) if (name !== 'reasoning.encrypted_content') include.add(name)
+  return include.size > 0 ? [...include] : undefined
 }
 
 interface ReasoningFields {

@@ -5,7 +5,9 @@ import type { ChatEvent } from '../../domain/chat.ts'
 import { ProviderError } from '../protocol.ts'
 import { parseResponse, parseUsage } from './response.ts'
 
-const parse = (response: object): ChatEvent[] => parseResponse(JSON.stringify(response))
+const parseAll = (response: object): ChatEvent[] => parseResponse(JSON.stringify(response))
+/** Without what clients of this same API get beside. */
+const parse = (response: object): ChatEvent[] => parseAll(response).filter(({ type }) => type !== 'native')
 const plain = (output: readonly unknown[], over: object = {}): ChatEvent[] =>
   parse({ ...responseOf(output), usage: null, ...over })
 const failsAs =
@@ -181,7 +183,24 @@ test('what is no response is a failure, and one in progress has no end', () => {
   }
 })
 
-test('items of unknown types, and values of other types, are passed over', () => {
+test('clients of the same API get the IDs of items, encrypted reasoning, and items without a counterpart whole', () => {
+  const own = { protocol: 'openai-responses', type: 'native', index: 0 }
+  const newItem = { type: 'new_item', id: 'new_1', deep: { a: [1] } }
+  const call = { ...functionItem('fc_1', { id: 'call_1', name: 'look', arguments: '{}' }), namespace: 'files' }
+  const items = [reasoningItem('rs_1', 'Hm.'), newItem, messageItem('msg_1', 'Hi', 'commentary'), call]
+  const native = parseAll(responseOf(items)).filter(({ type }) => type === 'native')
+  const encrypted_content = reasoningItem('rs_1', 'Hm.')['encrypted_content']
+  const none = { namespace: undefined, phase: undefined }
+  assert.deepEqual(native, [
+    { ...own, part: 'start', value: { type: 'reasoning', id: 'rs_1', ...none } },
+    { ...own, part: 'stop', value: { encrypted_content } },
+    { ...own, part: 'start', value: newItem },
+    { ...own, part: 'start', value: { type: 'message', id: 'msg_1', namespace: undefined, phase: 'commentary' } },
+    { ...own, part: 'start', value: { type: 'function_call', id: 'fc_1', namespace: 'files', phase: undefined } },
+  ])
+})
+
+test('items of unknown types, and values of other types, are passed over by clients of other APIs', () => {
   const output = [1, null, { type: 'new_item' }, { type: 'message', content: 'x' }, messageItem('m', 'Hi')]
   assert.deepEqual(plain(output), [
     { type: 'text', index: 0, text: 'Hi' },

@@ -4,7 +4,7 @@
  *
  * Sources: the types of OpenAI's SDK 7.55 and the Open Responses specification, read 2026-11-24.
  */
-import type { ChatEvent, ToolCallEvent, Usage } from '../../domain/chat.ts'
+import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { argumentsText, hasError, madeUpCallId } from '../openai-chat/response.ts'
 import { brokenAnswer } from '../protocol.ts'
@@ -38,6 +38,9 @@ export interface ItemProgress {
   toolIndex: number | undefined
   isCustom: boolean
   isDone: boolean
+  /** What is known of the item before it is complete. */
+  begun: Json | undefined
+  isAnnounced: boolean
 }
 
 export function newOutput(events: ChatEvent[]): Output {
@@ -50,7 +53,7 @@ export function newOutput(events: ChatEvent[]): Output {
 export function newItem(): ItemProgress {
   return {
     ...{ hasText: false, hasRefusal: false, hasReasoning: false, hasArguments: false },
-    ...{ toolIndex: undefined, isCustom: false, isDone: false },
+    ...{ toolIndex: undefined, isCustom: false, isDone: false, begun: undefined, isAnnounced: false },
   }
 }
 
@@ -90,15 +93,29 @@ export function completeItem(output: Output, item: Json, progress: ItemProgress)
     case 'custom_tool_call':
       completeCall(output, item, progress)
       break
-    case 'web_search_call':
-      if (isSearch(item)) output.searches += 1
-      break
+    default:
+      if (item['type'] === 'web_search_call' && isSearch(item)) output.searches += 1
+      output.events.push(nativeEvent('start', item))
   }
+}
+
+/** An item for clients of this same API: before its content its ID, and whole where it has no counterpart. */
+function nativeEvent(part: NativeEvent['part'], value: Json): ChatEvent {
+  return { type: 'native', index: 0, protocol: 'openai-responses', part, value }
+}
+
+/** Only once for each item, and not before it has content: an answer that has not begun can still fail over. */
+export function announce({ events }: Pick<Output, 'events'>, progress: ItemProgress, item = progress.begun): void {
+  if (progress.isAnnounced || item === undefined) return
+  progress.isAnnounced = true
+  const { type, id, namespace, phase } = item
+  events.push(nativeEvent('start', { type, id, namespace, phase }))
 }
 
 function completeMessage(output: Output, item: Json, progress: ItemProgress): void {
   const { content } = item
   const start = output.textLength
+  announce(output, progress, item)
   for (const part of Array.isArray(content) ? content : []) {
     if (!isRecord(part)) continue
     if (part['type'] === 'refusal') readRefusal(output, part, progress)
@@ -143,11 +160,14 @@ function addAnnotation({ annotations, textLength }: Output, value: unknown): voi
   annotations.push({ type: kind, [kind]: shifted })
 }
 
-function completeReasoning(output: Output, item: Json, { hasReasoning }: ItemProgress): void {
+function completeReasoning(output: Output, item: Json, progress: ItemProgress): void {
   const text = reasoningText(item['summary']) || reasoningText(item['content'])
-  if (!hasReasoning && text !== '') output.events.push({ type: 'reasoning', index: 0, text })
+  announce(output, progress, item)
+  if (!progress.hasReasoning && text !== '') output.events.push({ type: 'reasoning', index: 0, text })
   const entry = readReasoning(item)
   if (entry !== undefined) output.entries.push(entry)
+  const { encrypted_content } = item
+  if (textOf(encrypted_content) !== '') output.events.push(nativeEvent('stop', { encrypted_content }))
 }
 
 /** Between parts of a summary, in streams too. */
@@ -177,6 +197,7 @@ export function startCall(output: Output, item: Json, progress: ItemProgress): s
   if (progress.toolIndex !== undefined) return id
   const name = textOf(item['name'])
   if (name === '') throw brokenAnswer('The provider called a tool without a name.')
+  announce(output, progress, item)
   progress.toolIndex = output.calls++
   progress.isCustom = item['type'] === 'custom_tool_call'
   const event: ToolCallEvent = { type: 'tool-call', index: 0, toolIndex: progress.toolIndex, id, name, arguments: '' }

@@ -5,6 +5,7 @@ import { hasError } from '../openai-chat/response.ts'
 import { brokenAnswer, type Frame, type StreamParser } from '../protocol.ts'
 import { failureIn } from './errors.ts'
 import {
+  announce,
   completeItem,
   emitArguments,
   emitUsage,
@@ -92,28 +93,36 @@ function readEvent(state: State, event: Json, events: ChatEvent[]): void {
 function emitText(state: State, event: Json): void {
   const text = textOf(event['delta'])
   if (text === '') return
-  itemAt(state, event).hasText = true
+  announced(state, event).hasText = true
   state.output.events.push(textEvent(text, event['logprobs']))
 }
 
 function emitRefusal(state: State, event: Json): void {
   const text = textOf(event['delta'])
   if (text === '') return
-  itemAt(state, event).hasRefusal = true
+  announced(state, event).hasRefusal = true
   state.output.events.push({ type: 'refusal', index: 0, text })
 }
 
 function emitReasoning(state: State, event: Json): void {
   const text = textOf(event['delta'])
   if (text === '') return
-  itemAt(state, event).hasReasoning = true
+  announced(state, event).hasReasoning = true
   state.output.events.push({ type: 'reasoning', index: 0, text })
 }
 
 function addItem(state: State, event: Json): void {
   const { item } = event
-  if (!isRecord(item) || (item['type'] !== 'function_call' && item['type'] !== 'custom_tool_call')) return
-  startCall(state.output, item, itemAt(state, event))
+  if (!isRecord(item)) return
+  const progress = itemAt(state, event)
+  progress.begun = item
+  if (item['type'] === 'function_call' || item['type'] === 'custom_tool_call') startCall(state.output, item, progress)
+}
+
+function announced(state: State, event: Json): ItemProgress {
+  const progress = itemAt(state, event)
+  announce(state.output, progress)
+  return progress
 }
 
 /** Events with the state of the whole response. */

@@ -1,5 +1,5 @@
 /** What tests ask a running gateway about money. */
-
+import assert from 'node:assert/strict'
 import { type Answer, CHAT, eventually, getJson, hello, send } from '../client.ts'
 import type { Gateway } from '../gateway.ts'
 import { bodyOf, completion, counts } from '../providers/answers.ts'
@@ -35,6 +35,7 @@ export interface LedgerRow {
 
 export interface UsageRow {
   readonly id: string
+  readonly api: string
   readonly status: string
   readonly usage_source: string
   readonly prompt_tokens: number
@@ -79,6 +80,27 @@ export async function everyRow<Row>(gateway: Gateway, key: string, path: string)
     rows.push(...page.data)
     cursor = page.next_cursor
   } while (cursor !== null)
+  return rows
+}
+
+/**
+ * Waits for one row of each call to a provider, and checks that it costs exactly its tokens at the prices of `model()`:
+ * 1000 and 2000 nano-dollars each.
+ * @param known IDs of rows that were there before.
+ */
+export async function checkRows(
+  gateway: Gateway,
+  key: string,
+  calls: number,
+  known: ReadonlySet<string> = new Set(),
+): Promise<readonly UsageRow[]> {
+  const find = async (): Promise<readonly UsageRow[]> =>
+    (await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')).filter(({ id }) => !known.has(id))
+  const rows = await eventually(find, ({ length }) => length >= calls) // the last is written after its answer
+  assert.equal(rows.length, calls)
+  for (const { status, prompt_tokens: read, completion_tokens: written, cost_usd: cost } of rows) {
+    assert.equal(cost, status === 'completed' ? (read * 1000 + written * 2000) / 1e9 : 0, status)
+  }
   return rows
 }
 

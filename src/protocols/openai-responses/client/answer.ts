@@ -6,8 +6,8 @@ import { createOutput } from './output.ts'
 import { detailsOf } from './request.ts'
 
 export function createResponse(request: ChatRequest, id = ''): WholeAnswer {
-  const { echo, forms } = detailsOf(request)
-  const output = createOutput({ id: tailOf(id), forms, emit: undefined })
+  const { echo, forms, isNative } = detailsOf(request)
+  const output = createOutput({ id: tailOf(id), forms, isNative, emit: undefined })
   return {
     push: output.push,
     render(head) {

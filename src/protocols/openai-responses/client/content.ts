@@ -1,6 +1,6 @@
 /** Reads the content of messages and of tool results: a text, or parts of text, images, files and audio. */
 import type { Json } from '../../../lib/json.ts'
-import { isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
+import { isAbsent, objectAt, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
 
 /** A content part of a chat completion. */
 export interface Part {
@@ -8,7 +8,7 @@ export interface Part {
   readonly [field: string]: unknown
 }
 
-const TYPES = [
+const TYPES: ReadonlySet<string> = new Set([
   'input_text',
   'output_text',
   'text',
@@ -18,19 +18,29 @@ const TYPES = [
   'input_image',
   'input_file',
   'input_audio',
-] as const
+])
+
+/** Called for a part of a type that is unknown here, with its path: it has no translation. */
+export type NoteUnknown = (part: Json, path: string) => void
 
 /** @returns a text for a text, and for a single part of text. @throws GatewayError for the first fault. */
-export function readContent(content: unknown, path: string): string | readonly Part[] {
+export function readContent(content: unknown, path: string, noteUnknown: NoteUnknown): string | readonly Part[] {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) refuseType(content, path, 'a string or an array of content parts')
-  const parts = content.map((part, at) => readPart(objectAt(part, `${path}[${at}]`), `${path}[${at}]`))
+  const parts: Part[] = []
+  for (let at = 0; at < content.length; at++) {
+    const partPath = `${path}[${at}]`
+    const part = objectAt(content[at], partPath)
+    if (TYPES.has(stringAt(part['type'], `${partPath}.type`))) parts.push(readPart(part, partPath))
+    else noteUnknown(part, partPath)
+  }
+  if (parts.length === 0 && content.length > 0) return ''
   const [only] = parts
   return parts.length === 1 && typeof only?.['text'] === 'string' ? only['text'] : parts
 }
 
 function readPart(part: Json, path: string): Part {
-  switch (oneOf(part['type'], `${path}.type`, TYPES)) {
+  switch (part['type']) {
     case 'refusal':
       return { type: 'refusal', refusal: stringAt(part['refusal'], `${path}.refusal`) }
     case 'input_image':

@@ -25,7 +25,7 @@ export const responsesApi: ClientApi = {
 
 /** The API for a request of an account whose responses are stored. */
 export function storingResponsesApi(context: StoredContext): ClientApi {
-  return { ...responsesApi, parse: (body) => parseResponsesRequest(body, context) }
+  return { ...responsesApi, parse: (body, headers) => parseResponsesRequest(body, headers, context) }
 }
 
 /** Names of chat completions, to those of this API. */

@@ -3,7 +3,7 @@ import { isRecord, type Json, textOf } from '../../../lib/json.ts'
 import type { ContextEntry } from '../../anthropic-messages/context.ts'
 import { decodeContext } from '../../opaque-context.ts'
 import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
-import { readContent } from './content.ts'
+import { type NoteUnknown, readContent } from './content.ts'
 import { type ToolBook, wireNameOf } from './tools.ts'
 
 export interface Conversation {
@@ -13,6 +13,10 @@ export interface Conversation {
   readonly ignored: readonly string[]
   /** Whether a custom tool was called. */
   readonly hasCustomCalls: boolean
+  /** The path of the first item or part that only hosts of this API understand. */
+  readonly essential: string | undefined
+  /** What the messages lack of the items. */
+  readonly untranslated: readonly unknown[]
 }
 
 /** What a model said until it was answered: consecutive items become one message. */
@@ -37,6 +41,8 @@ interface Reading {
   /** The turn of each call that has no result yet. */
   readonly unanswered: Map<string, Turn>
   readonly ignored: string[]
+  readonly untranslated: unknown[]
+  essential: string | undefined
   turn: Turn | undefined
   hasCustomCalls: boolean
 }
@@ -51,6 +57,8 @@ export function readConversation({ instructions, input }: Json, book: ToolBook, 
     messages: isAbsent(instructions) ? [] : [{ role: 'system', content: stringAt(instructions, 'instructions') }],
     unanswered: new Map(),
     ignored: [],
+    untranslated: [],
+    essential: undefined,
     turn: undefined,
     hasCustomCalls: false,
   }
@@ -65,7 +73,9 @@ export function readConversation({ instructions, input }: Json, book: ToolBook, 
     )
   }
   const messages = reading.messages.flatMap((message) => (isTurn(message) ? renderTurn(message) : [message]))
-  return { messages, ignored: reading.ignored, hasCustomCalls: reading.hasCustomCalls }
+  const { ignored, hasCustomCalls, essential, untranslated } = reading
+  if (messages.length === 0 && essential !== undefined) messages.push({ role: 'user', content: '' })
+  return { messages, ignored, hasCustomCalls, essential, untranslated }
 }
 
 function readItems(reading: Reading, input: unknown, earlierItems: number): void {
@@ -123,23 +133,30 @@ function readItem(reading: Reading, item: Json, path: string): void {
       )
       break
     default:
-      ignoreSpent(reading, stringAt(type, `${path}.type`), path)
+      stringAt(type, `${path}.type`)
+      keepUntranslated(reading, item, path)
   }
 }
 
-function ignoreSpent(reading: Reading, type: string, path: string): void {
-  if (!SPENT.has(type)) {
-    const message = `Items of type ${JSON.stringify(type.slice(0, 60))} are not supported in \`input\`.`
-    refuse('unsupported_parameter', `${path}.type`, message)
+/** For hosts of this API. Others leave out what the model has used already, and refuse what it has not. */
+function keepUntranslated(reading: Reading, item: Json, path: string): void {
+  reading.untranslated.push(item)
+  if (SPENT.has(textOf(item['type']))) reading.ignored.push(path)
+  else reading.essential ??= `${path}.type`
+}
+
+function noteUnknown(reading: Reading): NoteUnknown {
+  return (part, path) => {
+    reading.untranslated.push(part)
+    reading.essential ??= `${path}.type`
   }
-  reading.ignored.push(path)
 }
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const
 
 function readMessage(reading: Reading, item: Json, path: string): void {
   const role = oneOf(item['role'], `${path}.role`, ROLES)
-  const content = readContent(item['content'], `${path}.content`)
+  const content = readContent(item['content'], `${path}.content`, noteUnknown(reading))
   if (role !== 'assistant') {
     reading.turn = undefined
     reading.messages.push({ role, content })
@@ -195,8 +212,10 @@ function readReasoning(reading: Reading, item: Json, path: string): void {
   }
   if (isAbsent(item['encrypted_content'])) return
   const context = decodeContext(stringAt(item['encrypted_content'], `${path}.encrypted_content`))
-  if (context === undefined) reading.ignored.push(`${path}.encrypted_content`)
-  else addContext(turn, context)
+  if (context === undefined) {
+    reading.ignored.push(`${path}.encrypted_content`)
+    reading.untranslated.push(item['encrypted_content'])
+  } else addContext(turn, context)
 }
 
 /** Signed thinking of Anthropic's keeps its position among the items; other contexts say themselves what they belong to. */
@@ -250,7 +269,7 @@ function readResult(reading: Reading, item: Json, path: string): void {
   }
   reading.unanswered.delete(id)
   reading.turn = undefined
-  const content = readContent(item['output'], `${path}.output`)
+  const content = readContent(item['output'], `${path}.output`, noteUnknown(reading))
   turn.results.push({ role: 'tool', tool_call_id: id, content: content.length === 0 ? '' : content })
 }
 

@@ -2,7 +2,7 @@
  * The output items of an answer in the making, in the order of its events, one after another: reasoning, messages, calls.
  * A stream is sent an event for each change; the items at its end are those of a whole answer.
  */
-import type { ChatEvent, ExtensionEvent, FinishReason, ToolCallEvent } from '../../../domain/chat.ts'
+import type { ChatEvent, ExtensionEvent, FinishReason, NativeEvent, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
 import { encodeContext } from '../../opaque-context.ts'
 import { readLogprobs } from '../../openai-chat/client/answer.ts'
@@ -26,6 +26,8 @@ interface OutputInput {
   /** Of the response, without its prefix. */
   readonly id: string
   readonly forms: ReadonlyMap<string, ToolForm>
+  /** See `ResponseDetails`. */
+  readonly isNative: boolean
   /** Undefined: nobody follows the making. */
   readonly emit: Emit | undefined
 }
@@ -45,6 +47,8 @@ interface OpenMessage {
   readonly parts: TextPart[]
   /** Where its text begins in the text of the answer, in UTF-16 units. */
   readonly from: number
+  /** As a provider of this API has it. */
+  readonly phase: string | undefined
 }
 
 interface OpenReasoning {
@@ -52,6 +56,8 @@ interface OpenReasoning {
   readonly id: string
   text: string
   context: Json | undefined
+  /** Of a provider of this API: goes back to it as it is. */
+  encrypted: string | undefined
 }
 
 interface OpenCall {
@@ -80,6 +86,10 @@ interface State extends OutputInput {
   length: number
   /** Whether reasoning has come with its signature: then a context of the whole answer repeats it. */
   isSigned: boolean
+  /** The next item, as a provider of this API announced it. */
+  announced: Json | undefined
+  /** IDs of items that a provider gave. */
+  readonly takenIds: Set<string>
   context: Json | undefined
   annotations: readonly Json[]
   finish: FinishReason | undefined
@@ -96,6 +106,8 @@ export function createOutput(input: OutputInput): Output {
     emptyCalls: new Set(),
     length: 0,
     isSigned: false,
+    announced: undefined,
+    takenIds: new Set(),
     context: undefined,
     annotations: [],
     finish: undefined,
@@ -131,9 +143,46 @@ function pushEvent(state: State, event: ChatEvent): void {
     case 'extension':
       keepExtension(state, event)
       break
+    case 'native':
+      if (state.isNative && event.protocol === 'openai-responses') readNative(state, event)
+      break
     case 'finish':
       state.finish = event.reason
   }
+}
+
+/** By type: the prefix of IDs of items that have a counterpart in the other events. */
+const ITEM_PREFIXES: ReadonlyMap<unknown, string> = new Map([
+  ['message', 'msg'],
+  ['reasoning', 'rs'],
+  ['function_call', 'fc'],
+  ['custom_tool_call', 'ctc'],
+])
+
+/** An item of a provider that has this same API: its ID comes first, and all others whole. */
+function readNative(state: State, { part, value }: NativeEvent): void {
+  if (part === 'stop') {
+    endNativeReasoning(state, textOf(value['encrypted_content']))
+    return
+  }
+  closeItem(state, 'completed')
+  if (ITEM_PREFIXES.has(value['type'])) state.announced = value
+  else addWhole(state, value)
+}
+
+function addWhole(state: State, item: Json): void {
+  const rendered = JSON.stringify(item)
+  const members = `"output_index":${state.done.length},"item":${rendered}`
+  state.emit?.('response.output_item.added', members)
+  state.emit?.('response.output_item.done', members)
+  state.done.push(rendered)
+}
+
+function endNativeReasoning(state: State, encrypted: string): void {
+  const item = state.open?.kind === 'reasoning' ? state.open : openReasoning(state)
+  item.encrypted = encrypted
+  state.isSigned = true
+  closeItem(state, 'completed')
 }
 
 function keepExtension(state: State, { field, value }: ExtensionEvent): void {
@@ -189,7 +238,8 @@ function openPart(state: State, type: TextPart['type']): TextPart {
 }
 
 function openMessage(state: State): OpenMessage {
-  const message: OpenMessage = { kind: 'message', id: itemId(state, 'msg'), parts: [], from: state.length }
+  const phase = textOf(state.announced?.['phase']) || undefined
+  const message: OpenMessage = { kind: 'message', id: itemId(state, 'msg'), parts: [], from: state.length, phase }
   openItem(state, message)
   return message
 }
@@ -256,7 +306,8 @@ function addReasoning(state: State, event: Extract<ChatEvent, { type: 'reasoning
 }
 
 function openReasoning(state: State): OpenReasoning {
-  const item: OpenReasoning = { kind: 'reasoning', id: itemId(state, 'rs'), text: '', context: undefined }
+  const id = itemId(state, 'rs')
+  const item: OpenReasoning = { kind: 'reasoning', id, text: '', context: undefined, encrypted: undefined }
   openItem(state, item)
   return item
 }
@@ -265,11 +316,21 @@ function openReasoning(state: State): OpenReasoning {
 function addContext(state: State): void {
   const { context, isSigned } = state
   if (context === undefined) return
-  const { anthropic, ...others } = context
-  const rest = isSigned || anthropic === undefined ? others : context
+  const { anthropic, 'openai-responses': own, ...others } = context
+  const rest = {
+    ...others,
+    ...(anthropic !== undefined && !isSigned && { anthropic }),
+    ...((hasPlainReasoning(own) || (own !== undefined && !state.isNative)) && { 'openai-responses': own }),
+  }
   if (Object.keys(rest).length === 0) return
   openReasoning(state).context = rest
   closeItem(state, 'completed')
+}
+
+/** Reasoning that its host does not encrypt; other items of this API go back as they are. */
+function hasPlainReasoning(context: unknown): boolean {
+  const items = isRecord(context) ? context['items'] : undefined
+  return Array.isArray(items) && items.some((item) => isRecord(item) && Array.isArray(item['content']))
 }
 
 const PREFIXES = { function: 'fc', custom: 'ctc', local_shell: 'lsh' } as const
@@ -281,7 +342,7 @@ function addCall(state: State, event: ToolCallEvent): void {
   const { toolIndex, id = '', name = '', arguments: text, custom = false } = event
   if (toolIndex > state.toolIndex) {
     state.toolIndex = toolIndex
-    const form = state.forms.get(name) ?? { kind: custom ? 'custom' : 'function', name }
+    const form = state.forms.get(name) ?? announcedForm(state, { kind: custom ? 'custom' : 'function', name })
     const isPlain = custom && form.kind === 'custom'
     openItem(state, { kind: 'call', id: itemId(state, PREFIXES[form.kind]), form, callId: id, arguments: '', isPlain })
     state.deltaPrefix = `"item_id":"${state.open?.id}","output_index":${state.done.length},"delta":`
@@ -306,7 +367,23 @@ function emitArguments({ emit, deltaPrefix }: State, { form, isPlain }: OpenCall
   else if (isPlain) emit('response.custom_tool_call_input.delta', members)
 }
 
-function itemId({ id, done, open }: State, prefix: string): string {
+/** A provider of this API calls a tool of a namespace by both names. */
+function announcedForm({ announced }: State, form: ToolForm): ToolForm {
+  const namespace = announced?.['namespace']
+  return typeof namespace === 'string' ? { ...form, namespace } : form
+}
+
+const ITEM_ID = /^[\w-]{1,64}$/
+
+/** The provider's own ID, without which it does not read its reasoning again; else one of ours. */
+function itemId(state: State, prefix: string): string {
+  const { announced, id, done, open, takenIds } = state
+  state.announced = undefined
+  const own = textOf(announced?.['id'])
+  if (ITEM_PREFIXES.get(announced?.['type']) === prefix && ITEM_ID.test(own) && !takenIds.has(own)) {
+    takenIds.add(own)
+    return own
+  }
   return `${prefix}_${id}_${done.length + (open === undefined ? 0 : 1)}`
 }
 
@@ -375,12 +452,13 @@ function renderItem(state: State, item: OpenItem, status: Status): Json {
   switch (item.kind) {
     case 'message': {
       const content = item.parts.map((part) => renderPart(part, annotationsOf(state, item, part)))
-      return { id: item.id, type: 'message', status, role: 'assistant', content }
+      const phase = item.phase === undefined ? {} : { phase: item.phase }
+      return { id: item.id, type: 'message', status, role: 'assistant', content, ...phase }
     }
     case 'reasoning': {
-      const { id, text, context } = item
+      const { id, text, context, encrypted } = item
       const summary = text === '' ? [] : [{ type: 'summary_text', text }]
-      const opaque = context === undefined ? undefined : encodeContext(context)
+      const opaque = context === undefined ? encrypted : encodeContext(context)
       return { id, type: 'reasoning', summary, ...(opaque !== undefined && { encrypted_content: opaque }) }
     }
     case 'call':

@@ -2,7 +2,7 @@
  * Reads a Responses request as a chat completion. Each item and field becomes its counterpart there, and what has none is
  * refused or named in `x-turnpike-warnings`. The chat completion's own checks follow, so limits are the same for both APIs.
  */
-import type { ChatRequest } from '../../../domain/chat.ts'
+import type { ChatRequest, NativeRequest } from '../../../domain/chat.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
 import {
   arrayAt,
@@ -17,9 +17,10 @@ import {
   stringAt,
 } from '../../openai-chat/client/checks.ts'
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
+import { unsupportedContent } from '../../parameters.ts'
 import { ROUTING_FIELDS, routingFields } from '../../routing-fields.ts'
 import { echoOf } from './echo.ts'
-import { itemPath, readConversation } from './items.ts'
+import { type Conversation, itemPath, readConversation } from './items.ts'
 import type { StoredContext } from './stored.ts'
 import { type ListedTool, readChoice, readTools, type ToolForm } from './tools.ts'
 
@@ -29,6 +30,8 @@ export interface ResponseDetails {
   readonly echo: Json
   /** Of tools whose calls are no plain function calls, by the name that the model sees. */
   readonly forms: ReadonlyMap<string, ToolForm>
+  /** Whether items of a host of this API come with the IDs that it gave. Stored ones have IDs of the gateway. */
+  readonly isNative: boolean
 }
 
 interface ResponsesRequest extends ChatRequest {
@@ -66,6 +69,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   'service_tier',
   'user',
   'background',
+  'store',
+  'max_tool_calls',
   'client_metadata',
   ...ROUTING_FIELDS,
 ])
@@ -74,7 +79,7 @@ const REFUSED: ReadonlySet<string> = new Set(['conversation', 'prompt'])
 
 /** The fields of an answer that come from its request; of another API's request: the defaults. */
 export function detailsOf(request: ChatRequest): ResponseDetails {
-  return isResponsesRequest(request) ? request.responses : { echo: echoOf({}), forms: new Map() }
+  return isResponsesRequest(request) ? request.responses : { echo: echoOf({}), forms: new Map(), isNative: false }
 }
 
 function isResponsesRequest(request: ChatRequest): request is ResponsesRequest {
@@ -82,14 +87,20 @@ function isResponsesRequest(request: ChatRequest): request is ResponsesRequest {
 }
 
 /**
+ * @param headers `openai-beta`.
  * @param context Of an account whose responses are stored; undefined: they are not.
  * @throws GatewayError for the first fault.
  */
-export function parseResponsesRequest(value: unknown, context?: StoredContext): ResponsesRequest {
+export function parseResponsesRequest(
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  context?: StoredContext,
+): ResponsesRequest {
   const body = presentFields(bodyObject(value))
   refuseState(body)
   const tools = readTools(listedTools(body, context?.earlierItems))
-  const { messages, ignored, hasCustomCalls } = readConversation(body, tools, context?.earlierItems)
+  const conversation = readConversation(body, tools, context?.earlierItems)
+  const { messages, hasCustomCalls } = conversation
   const included = readInclude(body['include'])
   const text = readText(body['text'])
   const stream = body['stream'] !== undefined && booleanAt(body['stream'], 'stream')
@@ -102,21 +113,19 @@ export function parseResponsesRequest(value: unknown, context?: StoredContext): 
     tool_choice: body['tool_choice'] === undefined ? undefined : readChoice(body['tool_choice'], tools),
     parallel_tool_calls: body['parallel_tool_calls'],
     max_completion_tokens: readTokens(body['max_output_tokens']),
-    temperature: body['temperature'],
-    top_p: body['top_p'],
-    presence_penalty: body['presence_penalty'],
-    frequency_penalty: body['frequency_penalty'],
     ...readLogprobs(body['top_logprobs'], included.logprobs),
     ...text,
     reasoning_effort: readEffort(body['reasoning']),
-    metadata: body['metadata'],
-    user: body['user'],
-    service_tier: body['service_tier'],
+    ...sameNames(body),
     ...passedOn(body),
     ...routingFields(body),
   })
-  const { unheeded: unheededOptions = [] } = request
-  const unheeded = [...unheededOptions, ...unknownFields(body, context), ...included.unknown, ...ignored]
+  const origin = originOf(
+    { body, headers, extra: unknownFields(body), unknown: included.unknown },
+    conversation,
+    context,
+  )
+  const unheeded = [...(request.unheeded ?? []), ...origin.unheeded]
   return {
     ...request,
     isTranslated: true,
@@ -124,7 +133,8 @@ export function parseResponsesRequest(value: unknown, context?: StoredContext): 
       customToolsAsFunctions: true,
     }),
     ...(unheeded.length > 0 && { unheeded }),
-    responses: { echo: echoOf(body, context), forms: tools.forms },
+    ...(origin.native && { native: origin.native }),
+    responses: { echo: echoOf(body, context), forms: tools.forms, isNative: origin.native !== undefined },
   }
 }
 
@@ -144,18 +154,60 @@ function refuseState({ previous_response_id: previous, background, store }: Json
   refuse('previous_response_not_found', 'previous_response_id', message)
 }
 
-function unknownFields(body: Json, context: StoredContext | undefined): string[] {
-  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name) && !isDefault(name, body[name], context))
+interface Source extends Pick<NativeRequest, 'body' | 'headers' | 'extra'> {
+  /** Paths of values without a translation. */
+  readonly unknown: readonly string[]
+}
+
+interface Origin {
+  readonly native: NativeRequest | undefined
+  readonly unheeded: readonly string[]
+}
+
+/**
+ * The request as it came, for hosts of this API. Not where its response is stored: references to items need the IDs that
+ * the gateway gives.
+ */
+function originOf(source: Source, conversation: Conversation, context: StoredContext | undefined): Origin {
+  const native = nativeRequest(source, conversation)
+  const unheeded = isStoreIgnored(source.body, context) ? ['store'] : []
+  if (context?.store !== true) return { native, unheeded }
+  if (native.essential !== undefined) throw unsupportedContent(native.essential, `\`${native.essential}\``)
+  return { native: undefined, unheeded: [...native.dropped, ...unheeded] }
+}
+
+function nativeRequest(
+  { unknown, ...source }: Source,
+  { ignored, essential, untranslated }: Conversation,
+): NativeRequest {
+  const { extra } = source
+  const names = Object.keys(extra)
+  return {
+    ...source,
+    protocol: 'openai-responses',
+    essential,
+    dropped: [...names, ...unknown, ...ignored],
+    untranslated: names.length === 0 ? untranslated : [extra, ...untranslated],
+    builtInTools: 0,
+  }
+}
+
+function unknownFields(body: Json): Json {
+  const unknown = Object.keys(body).filter((name) => !KNOWN.has(name) && !isDefault(name, body[name]))
   const refused = unknown.find((name) => REFUSED.has(name))
   if (refused !== undefined) {
     refuse('unsupported_parameter', refused, `\`${refused}\` is not supported: it is stored at the provider.`)
   }
-  return context?.isTooLarge === true ? [...unknown, 'store'] : unknown
+  return Object.fromEntries(unknown.map((name) => [name, body[name]]))
+}
+
+/** Whether the response of a request that wants it stored is not. */
+function isStoreIgnored({ store }: Json, context: StoredContext | undefined): boolean {
+  return context === undefined ? store === true : context.isTooLarge
 }
 
 /** Values of fields without a counterpart that ask for what happens anyway. */
-function isDefault(name: string, value: unknown, context: StoredContext | undefined): boolean {
-  if (name === 'store') return value === false || context !== undefined
+function isDefault(name: string, value: unknown): boolean {
   return name === 'truncation' && oneOf(value, name, ['auto', 'disabled']) === 'disabled'
 }
 
@@ -234,11 +286,30 @@ function readEffort(value: unknown): string | undefined {
   return isAbsent(effort) ? undefined : oneOf(effort, 'reasoning.effort', EFFORTS)
 }
 
+const SAME_NAMES = [
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'metadata',
+  'user',
+  'service_tier',
+] as const
+
+/** Fields that the parser of chat completions checks under the same name. */
+function sameNames(body: Json): object {
+  return Object.fromEntries(SAME_NAMES.map((name) => [name, body[name]]))
+}
+
+const MAX_CALLS = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
 const PASSED_ON = ['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier'] as const
 
 /** Fields of the same name in both APIs. */
 function passedOn(body: Json): object {
-  return Object.fromEntries(
+  const { max_tool_calls: calls } = body
+  const limit = calls === undefined ? {} : { max_tool_calls: integerIn(calls, 'max_tool_calls', MAX_CALLS) }
+  const texts = Object.fromEntries(
     PASSED_ON.flatMap((name) => (body[name] === undefined ? [] : [[name, stringAt(body[name], name)]])),
   )
+  return { ...texts, ...limit }
 }
