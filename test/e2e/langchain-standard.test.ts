@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { model, startGateway } from '../support/gateway.ts'
-import { LANGCHAIN_PACKAGES, pythonWith } from '../support/process/python-environment.ts'
+import { CLIENT_PACKAGES, pythonWith } from '../support/process/python-environment.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 import { modelDouble } from '../support/providers/model-double.ts'
 
@@ -41,7 +41,7 @@ after(async () => {
 })
 
 test('LangChain’s standard tests pass on OpenAI-, Anthropic- and Gemini-shaped providers', async () => {
-  const python = await pythonWith(LANGCHAIN_PACKAGES)
+  const python = await pythonWith(CLIENT_PACKAGES)
   // The client keeps its connections, which belong to an event loop: there is one for all tests.
   const loop = ['--asyncio-mode=auto', '-o', 'asyncio_default_test_loop_scope=session']
   const options = ['-m', 'pytest', '-q', '-rfE', '--no-header', '-p', 'no:cacheprovider', '--tb=short', ...loop, TESTS]

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { CHAT, eventually, hello, open, send, usageReport } from '../support/client.ts'
-import { oneModel, startGateway } from '../support/gateway.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
 import { chunk, frame, ordinary, SSE_HEAD, sendFrames, silent, slowStream } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
@@ -15,6 +15,11 @@ const gateway = await startGateway({
     provider.url,
     {},
     {
+      models: [
+        model('m1', 'up', 'up-model'),
+        { ...model('vectors', 'up', 'up-vectors'), kind: 'embedding', capabilities: undefined },
+        { ...model('ranks', 'up', 'up-ranks'), kind: 'rerank', capabilities: undefined },
+      ],
       plans: { narrow: { billing: 'postpaid', max_in_flight: MAX_IN_FLIGHT } },
       accounts: { default_plan: 'narrow' },
     },
@@ -40,13 +45,15 @@ interface Leaving {
   readonly afterFirstBytes: boolean
   /** The key that asks; the file's own by default. */
   readonly by?: string
+  /** Chat completions by default. */
+  readonly path?: string
 }
 
-async function leaveOnce({ script, body, afterFirstBytes, by = key }: Leaving): Promise<number> {
+async function leaveOnce({ script, body, afterFirstBytes, by = key, path = CHAT }: Leaving): Promise<number> {
   provider.answer(script)
   const next = provider.call(provider.calls.length)
   const abort = new AbortController()
-  const answer = open(gateway, CHAT, { key: by, body, signal: abort.signal })
+  const answer = open(gateway, path, { key: by, body, signal: abort.signal })
   answer.catch(() => {})
   const call = await next
   if (afterFirstBytes) {
@@ -80,7 +87,30 @@ const CASES: readonly (readonly [name: string, leaving: Leaving])[] = [
   ],
   ['R-A4: between head and first event', { script: headOnly, body: hello({ stream: true }), afterFirstBytes: false }],
 ]
-for (const [name, leaving] of CASES) {
+
+/** Of every other endpoint: the smallest request. */
+const OTHERS: Readonly<Record<string, object>> = {
+  '/v1/messages': { model: 'm1', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] },
+  '/v1/responses': { model: 'm1', input: 'hi' },
+  '/v1/completions': { model: 'm1', prompt: 'hi' },
+  '/v1/embeddings': { model: 'vectors', input: 'hi' },
+  '/v1/rerank': { model: 'ranks', query: 'hi', documents: ['a', 'b'] },
+}
+const STREAMED: readonly string[] = ['/v1/messages', '/v1/responses', '/v1/completions']
+const OTHER_CASES = [
+  ...Object.entries(OTHERS).map(
+    ([path, body]) =>
+      [`R-A2: of ${path}, not streaming`, { path, script: silent, body, afterFirstBytes: false }] as const,
+  ),
+  ...STREAMED.map(
+    (path) =>
+      [
+        `R-A1: of ${path}, in the middle of a stream`,
+        { path, script: slowStream(500, 10), body: { ...OTHERS[path], stream: true }, afterFirstBytes: true },
+      ] as const,
+  ),
+]
+for (const [name, leaving] of [...CASES, ...OTHER_CASES]) {
   test(`${name}, the client leaves and the provider is aborted within 100 ms`, async () => {
     assert.ok((await bestOutliving(() => leaveOnce(leaving))) <= 100)
   })

@@ -12,8 +12,9 @@ import { promisify } from 'node:util'
 import { generateText, type LanguageModel, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { model, startGateway } from '../support/gateway.ts'
+import { checkRows } from '../support/ledger/money.ts'
 import { npmClient } from '../support/process/npm-client.ts'
-import { pythonWith } from '../support/process/python-environment.ts'
+import { CLIENT_PACKAGES, pythonWith } from '../support/process/python-environment.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 import { answerNative, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
@@ -85,7 +86,7 @@ const tools = {
 }
 
 test('the SDK for Python: tool loops, whole and streamed, on every protocol, and its own exceptions', async () => {
-  const python = await pythonWith(['anthropic==2.12.0'])
+  const python = await pythonWith(CLIENT_PACKAGES)
   lookOnce()
   const env = {
     ...process.env,
@@ -138,3 +139,8 @@ for (const [name, create] of Object.entries(PROVIDERS)) {
     await assert.rejects(generateText({ model: create('azure'), prompt: 'Look.', maxRetries: 0 }), { statusCode: 400 })
   })
 }
+
+test('every call of a provider is one row, at its exact cost', async () => {
+  assert.ok(provider.calls.length > 0)
+  await checkRows(gateway, key, provider.calls.length)
+})

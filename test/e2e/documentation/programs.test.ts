@@ -13,7 +13,7 @@ import { openLocation, testIds } from '../../support/database.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { blockOf, makeReader } from '../../support/http/reader.ts'
 import { freePort } from '../../support/process/free-port.ts'
-import { LANGCHAIN_PACKAGES, pythonWith } from '../../support/process/python-environment.ts'
+import { CLIENT_PACKAGES, pythonWith } from '../../support/process/python-environment.ts'
 
 const gateway = await startGateway()
 const account = (await gateway.cli('accounts', 'create', '--name', 'documented')) as AccountId
@@ -62,7 +62,7 @@ test('README.md: keys in the environment enable providers', async () => {
 })
 
 test('README.md and docs/idempotency.md: the Python client', async () => {
-  const python = await pythonWith(LANGCHAIN_PACKAGES)
+  const python = await pythonWith(CLIENT_PACKAGES)
   const readme = reader.own(blockOf('README.md', 'from openai import').text)
   const line = blockOf('docs/idempotency.md', 'client.chat').text
   const setUp = `import uuid\nbody = {"model": "turnpike-simulator", "messages": [{"role": "user", "content": "Hi"}]}\n`

@@ -7,8 +7,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-/** With which several tests work. The second brings the `openai` package. */
-export const LANGCHAIN_PACKAGES = ['langchain-tests==1.1.9', 'langchain-openai==1.7.3']
+/** The clients of all tests, in one environment. */
+export const CLIENT_PACKAGES = [
+  'langchain-tests==1.1.9',
+  'langchain-openai==1.7.3',
+  'anthropic==2.12.0',
+  'openai-agents==0.24.0',
+]
 
 /** Of pip: bounded by what it downloads, not by the clock of a busy machine. */
 const TIMEOUT_MS = 540_000
