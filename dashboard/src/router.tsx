@@ -125,6 +125,14 @@ const keys = createRoute({
   validateSearch: readKeysSearch,
   component: lazyRouteComponent(() => import('./pages/settings/keys/keys-page.tsx'), 'KeysPage'),
 })
+const providerKeys = createRoute({
+  getParentRoute: inSettings,
+  path: '/provider-keys',
+  component: lazyRouteComponent(
+    () => import('./pages/settings/provider-keys/provider-keys-page.tsx'),
+    'ProviderKeysPage',
+  ),
+})
 const members = createRoute({
   getParentRoute: inSettings,
   path: '/members',
@@ -185,6 +193,7 @@ const routeTree = root.addChildren([
   settings.addChildren([
     settingsStart,
     keys,
+    providerKeys,
     members,
     devices,
     sessions,

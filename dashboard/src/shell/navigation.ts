@@ -16,6 +16,7 @@ import {
   Server,
   Settings,
   SquareTerminal,
+  Unplug,
   Users,
   Wallet,
   Webhook,
@@ -45,6 +46,7 @@ export const MAIN: readonly Destination[] = [
 
 export const SETTINGS: readonly Destination[] = [
   { label: 'API keys', to: '/settings/keys', icon: KeyRound, right: 'keys', letter: 'k' },
+  { label: 'Provider keys', to: '/settings/provider-keys', icon: Unplug, right: 'keys' },
   { label: 'Members', to: '/settings/members', icon: Users, right: 'members:read' },
   { label: 'Connected devices', to: '/settings/devices', icon: MonitorSmartphone, right: 'devices' },
   { label: 'Sessions', to: '/settings/sessions', icon: Laptop },

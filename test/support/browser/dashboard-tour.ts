@@ -206,6 +206,7 @@ function viewsOf({ webhookId, agentId, requestId, keyId, invoiceId }: Filled): R
     keys: '/settings/keys',
     key: `/settings/keys?key=${keyId}`,
     'keys-create': '/settings/keys?create=1',
+    'provider-keys': '/settings/provider-keys',
     members: '/settings/members',
     devices: '/settings/devices',
     sessions: '/settings/sessions',
