@@ -16,13 +16,19 @@ import { type Gateway, model, startGateway } from '../support/gateway.ts'
 import { type LyingOidc, startLyingOidc } from '../support/identity/lying-oidc.ts'
 import { type OidcProvider, startOidcProvider } from '../support/identity/oidc.ts'
 import { ordinary } from '../support/providers/answers.ts'
-import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
+import { type FakeProvider, type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 /** Of a provider of models, by protocol. A message that is cut off must not keep the first half of one either. */
 const PROVIDER_KEYS = {
   openai: 'canary-7Hq2Lw9Zt4-Xc8Vb3Nm6-Kd1Pf5Rg0Js-9Wz3Tn', // of a form that no pattern knows
   anthropic: 'sk-ant-canaryAnthropic3Fj8Kq1Wn6Ys2Bt7Xm4Rd9Ge',
   gemini: 'AIzacanaryGemini5Td0Vh6Zp2Lk8Cs3Wb9Nx1Qf7Mj',
+} as const
+/** Of an account at a provider: accepted, replaced, and rejected. */
+const OWN_KEYS = {
+  'own provider key': 'canary-Own5-Tz8Kw2Rb6-Hn4Vx9Qc1-Mp7Jd3Ls',
+  'rotated provider key': 'canary-Own6-Yf3Gt8Wk1-Bz5Nr9Xh2-Qv6Dm4Pc',
+  'rejected provider key': 'canary-Own7-Lc9Sv4Jx7-Wd2Kt6Fb8-Zn1Rh5Gq',
 } as const
 const IDENTITY_SECRET = 'canaryLyingIdentity4Gk9Rp2Vx7Bm1Zt6Hd3Wq8'
 const SETTINGS = {
@@ -244,6 +250,46 @@ async function failAtProviders({ watch, gateway, providers }: Runtime, key: stri
   await Promise.all(Object.entries(providers).map(fail))
 }
 
+/** An account's own keys: tested, used, quoted by a provider that refuses them, rotated, and rejected on entry. */
+async function useOwnKeys({ watch, gateway, providers: { openai } }: Runtime, key: string): Promise<void> {
+  const { 'own provider key': own, 'rotated provider key': rotated, 'rejected provider key': rejected } = OWN_KEYS
+  for (const [name, secret] of Object.entries(OWN_KEYS)) watch.plant(name, secret)
+  const path = '/v1/provider-credentials'
+  const echo: Script = (call, reply) => {
+    reply.head(401, { 'content-type': 'application/json' })
+    reply.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${call.headers.authorization}` } }))
+  }
+  const withList: Script = (call, reply) => {
+    if (!call.path.endsWith('/models')) return ordinary(call, reply)
+    reply.head(200, { 'content-type': 'application/json' })
+    reply.end('{"data":[]}')
+  }
+  openai.answer(withList)
+  const before = openai.calls.length
+  const added = await watch.ask(gateway, path, { key, body: { provider: 'openai', api_key: own, name: 'canary' } })
+  assert.equal(added.status, 201, added.text)
+  const { id } = json<{ id: string }>(added)
+  assert.equal((await watch.ask(gateway, CHAT, { key, body: hello() })).status, 200)
+  openai.answer(echo)
+  for (const stream of [true, false]) {
+    assert.equal((await watch.ask(gateway, CHAT, { key, body: hello({ stream }) })).status, 403)
+  }
+  assert.equal(
+    (await watch.ask(gateway, path, { key, body: { provider: 'anthropic', api_key: `${rejected} ` } })).status,
+    400,
+  )
+  const refused = { method: 'PATCH', key, body: { api_key: rejected } }
+  assert.equal((await watch.ask(gateway, `${path}/${id}`, refused)).status, 400)
+  openai.answer(withList)
+  const rotation = { method: 'PATCH', key, body: { api_key: rotated } }
+  assert.equal((await watch.ask(gateway, `${path}/${id}`, rotation)).status, 200)
+  assert.equal((await watch.ask(gateway, CHAT, { key, body: hello() })).status, 200)
+  const sent = JSON.stringify(openai.calls.slice(before).map(({ headers }) => headers.authorization))
+  for (const secret of Object.values(OWN_KEYS)) assert.ok(sent.includes(secret), 'the provider was sent it')
+  openai.answer(ordinary)
+  for (const listed of [path, `${path}/${id}`]) assert.equal((await watch.ask(gateway, listed, { key })).status, 200)
+}
+
 /** Those whose kind is used in the wrong places; one of each kind. */
 const MISPLACED =
   /^(key at openai|client secret|TURNPIKE_SECRET|first key|access token|refresh token|device code|cookie of ada|JWT|one-time link|invitation)$/
@@ -363,6 +409,7 @@ for (const level of ['trace', 'info']) {
     }
     for (const path of OF_OPERATORS)
       assert.equal((await watch.ask(gateway, path, { key: world.operator })).status, 200, path)
+    await useOwnKeys(world, welcome.key)
     const tables = await hearWhatIsKept(world)
     const signOut = { method: 'POST', headers: withCookie(cookie) }
     assert.equal((await watch.ask(gateway, '/auth/sign-out', signOut)).status, 204)
