@@ -1,14 +1,13 @@
-/** Claude Code, as its users run it, on providers of three protocols: it edits a file, and each of its calls is one row. */
+/** Claude Code, as its users run it, on providers of three protocols: it reads and edits a file, and each of its calls is one row. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { arch, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { eventually } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { everyRow, type UsageRow } from '../support/ledger/money.ts'
+import { checkRows, everyRow, type UsageRow } from '../support/ledger/money.ts'
 import { makeHome } from '../support/process/command-line.ts'
 import { npmClient } from '../support/process/npm-client.ts'
 import { answerBytes } from '../support/providers/answers.ts'
@@ -44,23 +43,28 @@ after(async () => {
 })
 
 for (const name of PROTOCOLS) {
-  test(`${name}: Claude Code writes a file and says so`, async (t) => {
+  test(`${name}: Claude Code reads a file, edits it and says so`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'turnpike-claude-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     const native = NATIVES[name] ?? assert.fail()
     const path = join(folder, 'hello.txt')
-    const call = { id: 'call_1', name: 'Write', input: { file_path: path, content: 'Hello from a test.' } }
-    let calls = 0
+    await writeFile(path, 'Old words.')
+    const read = { id: 'call_1', name: 'Read', input: { file_path: path } }
+    const write = { id: 'call_2', name: 'Write', input: { file_path: path, content: 'Hello from a test.' } }
+    const steps: readonly Said[] = [
+      { reasoning: 'I must read.', text: ['I read it.'], calls: [read] },
+      { text: ['I edit it.'], calls: [write] },
+      { text: ['It is written.'] },
+    ]
+    const bodies: string[] = []
     provider.answer((asked, reply) => {
-      calls += 1
-      const said: Said = /tool_result|functionResponse|"role":"tool"/.test(asked.body)
-        ? { text: ['It is written.'] }
-        : { reasoning: 'I must write.', text: ['I write it.'], calls: [call] }
+      bodies.push(asked.body)
+      const results = asked.body.match(/"type":"tool_result"|"functionResponse":|"role":"tool"/g) ?? []
+      const said = steps[results.length] ?? assert.fail('too many results')
       return answerNative(native, { ...said, promptTokens: 20_000, completionTokens: 20 })(asked, reply)
     })
     const key = await gateway.key()
-    const rowsOf = () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
-    const before = await rowsOf()
+    const before = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
     const env = {
       PATH: process.env['PATH'] ?? '',
       HOME: home,
@@ -70,19 +74,19 @@ for (const name of PROTOCOLS) {
       ANTHROPIC_DEFAULT_HAIKU_MODEL: name,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     }
-    const args = ['-p', 'Write hello.txt.', '--allowedTools', 'Write', '--output-format', 'json']
+    const args = ['-p', 'Greet in hello.txt.', '--allowedTools', 'Write', '--output-format', 'json']
     const running = run(program, args, { cwd: folder, env, timeout: 120_000 })
     running.child.stdin?.end()
     const { stdout } = await running
     const result = JSON.parse(stdout)
     assert.deepEqual([result.is_error, result.result], [false, 'It is written.'], stdout)
     assert.equal(await readFile(path, 'utf8'), 'Hello from a test.')
-    const ids = new Set(before.map(({ id }) => id))
-    const newRows = async () => (await rowsOf()).filter(({ id }) => !ids.has(id))
-    const rows = await eventually(newRows, ({ length }) => length >= calls) // the last is written after its answer
-    assert.ok(calls >= 2)
-    assert.equal(rows.length, calls)
-    for (const { status, cost_usd: cost } of rows) assert.deepEqual([status, cost > 0], ['completed', true])
+    assert.ok(bodies.length >= steps.length)
+    assert.ok(bodies.some((body) => body.includes('Old words.')))
+    const rows = await checkRows(gateway, key, bodies.length, new Set(before.map(({ id }) => id)))
+    for (const { status, api, cost_usd: cost } of rows) {
+      assert.deepEqual([status, api, cost], ['completed', 'messages', 0.02004])
+    }
   })
 }
 

@@ -1,14 +1,14 @@
-/** Codex, as its users run it, on providers of three protocols: it writes a file, and each of its calls is one row. */
+/** Codex, as its users run it, on providers of three protocols: it reads and edits a file, and each call is one row. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { eventually, send } from '../support/client.ts'
+import { send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { everyRow, type UsageRow } from '../support/ledger/money.ts'
+import { checkRows, everyRow, type UsageRow } from '../support/ledger/money.ts'
 import { npmClient } from '../support/process/npm-client.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
@@ -53,9 +53,9 @@ async function codex(folder: string, named: string, credential: string): Promise
   const endpoint = `{name="Turnpike", base_url="${gateway.url}/v1", wire_api="responses", ${credential}}`
   const settings = [`model="${named}"`, 'model_provider="turnpike"', `model_providers.turnpike=${endpoint}`]
   const flags = ['--skip-git-repo-check', '--json', '--dangerously-bypass-approvals-and-sandbox']
-  const args = [program, 'exec', ...flags, ...settings.flatMap((setting) => ['-c', setting]), 'Write hello.txt.']
+  const args = [program, 'exec', ...flags, ...settings.flatMap((setting) => ['-c', setting]), 'Greet in hello.txt.']
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, CODEX_HOME: home, TURNPIKE_API_KEY: await gateway.key() }
-  const running = run(process.execPath, args, { cwd: folder, env, timeout: 120_000 })
+  const running = run(process.execPath, args, { cwd: folder, env, timeout: 112_000 })
   running.child.stdin?.end()
   const { stdout } = await running
   return stdout
@@ -64,48 +64,67 @@ async function codex(folder: string, named: string, credential: string): Promise
     .map((line) => JSON.parse(line))
 }
 
-/** Writes the file with the shell that Codex offers, then says so. @returns how often it was called. */
-function answerWithFile(name: string): () => number {
+const PATCH = `apply_patch <<'EOF'
+*** Begin Patch
+*** Update File: hello.txt
+@@
+-Old words.
++Hello from a test.
+*** End Patch
+EOF`
+const command = (id: string, cmd: string) => ({ id, name: 'exec_command', input: { cmd } })
+/** One for each call: the results in its conversation say which. */
+const STEPS: readonly Said[] = [
+  { reasoning: 'I must read.', text: ['I read it.'], calls: [command('call_1', 'cat hello.txt')] },
+  { text: ['I edit it.'], calls: [command('call_2', PATCH)] },
+  { text: ['It is written.'] },
+]
+
+/** Reads and edits the file with the shell that Codex offers, then says so. @returns the bodies of its calls. */
+function answerWithEdit(name: string): readonly string[] {
   const native = NATIVES[name] ?? assert.fail()
-  const call = { id: 'call_1', name: 'exec_command', input: { cmd: 'printf "Hello from a test." > hello.txt' } }
-  let calls = 0
+  const bodies: string[] = []
   provider.answer((asked, reply) => {
-    calls += 1
-    const isOver = /tool_result|functionResponse|"role":"tool"/.test(asked.body)
-    const said: Said = isOver
-      ? { text: ['It is written.'] }
-      : { reasoning: 'I must write.', text: ['I write it.'], calls: [call] }
-    return answerNative(native, { ...said, promptTokens: 20_000, completionTokens: 20 })(asked, reply)
+    bodies.push(asked.body)
+    const results = asked.body.match(/"type":"tool_result"|"functionResponse":|"role":"tool"/g) ?? []
+    const said = STEPS[results.length] ?? assert.fail('too many results')
+    return answerNative(native, { ...said, promptTokens: 12_000, completionTokens: 20 })(asked, reply)
   })
-  return () => calls
+  return bodies
+}
+
+async function folderWithFile(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-codex-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'hello.txt'), 'Old words.\n')
+  return folder
 }
 
 for (const name of PROTOCOLS) {
-  test(`${name}: Codex writes a file and says so`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'turnpike-codex-'))
-    t.after(() => rm(folder, { recursive: true, force: true }))
-    const calls = answerWithFile(name)
+  test(`${name}: Codex reads a file, edits it and says so`, async (t) => {
+    const folder = await folderWithFile(t)
+    const bodies = answerWithEdit(name)
     const key = await gateway.key()
-    const rowsOf = () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
-    const before = new Set((await rowsOf()).map(({ id }) => id))
+    const before = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
     const events = await codex(folder, name, 'env_key="TURNPIKE_API_KEY"')
-    assert.equal(await readFile(join(folder, 'hello.txt'), 'utf8'), 'Hello from a test.', JSON.stringify(events))
+    assert.equal(await readFile(join(folder, 'hello.txt'), 'utf8'), 'Hello from a test.\n', JSON.stringify(events))
     const messages = events.flatMap(({ item }) => (item?.type === 'agent_message' ? [item.text] : []))
     assert.equal(messages.at(-1), 'It is written.')
     assert.deepEqual([events.at(-1)?.type, events.some(({ type }) => type === 'error')], ['turn.completed', false])
-    const newRows = async () => (await rowsOf()).filter(({ id }) => !before.has(id))
-    const rows = await eventually(newRows, ({ length }) => length >= calls()) // the last is written after its answer
-    assert.deepEqual([rows.length, calls()], [2, 2])
-    for (const { status, cost_usd: cost } of rows) assert.deepEqual([status, cost > 0], ['completed', true])
+    assert.equal(bodies.length, STEPS.length)
+    assert.match(bodies[1] ?? '', /Old words\./)
+    const rows = await checkRows(gateway, key, bodies.length, new Set(before.map(({ id }) => id)))
+    for (const { status, api, cost_usd: cost } of rows) {
+      assert.deepEqual([status, api, cost], ['completed', 'responses', 0.01204])
+    }
   })
 }
 
 test('Codex that may list models knows their context windows, and does not warn', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-codex-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  answerWithFile('azure')
+  const folder = await folderWithFile(t)
+  answerWithEdit('azure')
   const events = await codex(folder, 'azure', 'auth={command="printenv", args=["TURNPIKE_API_KEY"]}')
-  assert.equal(await readFile(join(folder, 'hello.txt'), 'utf8'), 'Hello from a test.', JSON.stringify(events))
+  assert.equal(await readFile(join(folder, 'hello.txt'), 'utf8'), 'Hello from a test.\n', JSON.stringify(events))
   assert.deepEqual(
     events.filter(({ item }) => item?.type === 'error'),
     [],
