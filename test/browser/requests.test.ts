@@ -175,6 +175,17 @@ test('the sheet of a pasted ID tells how often it was tried, why, and what it co
   await sheet(page).getByText('No request has this ID').waitFor()
 })
 
+test('the sheet names the API that a request came by, and its curl calls the same', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=1h')
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${dashboard.url}/app/requests?range=1h&request=${seeded.estimated}`)
+  await sheet(page).getByText('Messages', { exact: true }).waitFor()
+  await button(page, 'Copy as curl').click()
+  await page.getByRole('status').getByText('Copied').waitFor()
+  const curl = await page.evaluate<string>('navigator.clipboard.readText()')
+  assert.match(curl, /^curl --no-buffer '.*\/v1\/messages'[\s\S]*x-api-key[\s\S]*"stream": true/)
+})
+
 test('a row opens its sheet, and the focus returns to the row', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=24h')
   const link = rows(page).first().locator('a.row-link')

@@ -39,6 +39,7 @@ const gateway = await startGateway({
       },
       { ...model('azure', 'azure', deployment), max_output_tokens: 4000 },
     ],
+    responses: { store: true },
     plans: { test: { billing: 'postpaid' } },
     accounts: { default_plan: 'test' },
     routing: { max_attempts: 1, breaker: { failures: 1000 } },
@@ -92,7 +93,13 @@ for (const [way, create] of Object.entries(WAYS)) {
     const tools = [
       { type: 'namespace', name: 'files', description: 'Files.', tools: [{ type: 'function', name: 'read' }] },
     ]
-    const request = { model: 'openai', input: [{ role: 'user', content: 'Go on.' }], tools, made_up: { later: true } }
+    const request = {
+      model: 'openai',
+      input: [{ role: 'user', content: 'Go on.' }],
+      tools,
+      store: false,
+      made_up: { later: true },
+    }
     const { output } = await create(request)
     assert.deepEqual(output.map(essence), OUTPUT.map(essence))
     assert.equal(provider.calls.at(-1)?.path, '/openai/responses')
@@ -108,10 +115,14 @@ for (const [way, create] of Object.entries(WAYS)) {
 test('openai-beta reaches the provider, and other headers of the client do not', async () => {
   answerWith([messageItem('msg_1', 'Hi')])
   const headers = { 'openai-beta': 'responses=v2', 'openai-organization': 'org_1' }
-  await send(gateway, '/v1/responses', { key, body: { model: 'openai', input: 'Hi' }, headers })
+  await send(gateway, '/v1/responses', { key, body: { model: 'openai', input: 'Hi', store: false }, headers })
   const { headers: sent } = provider.calls.at(-1) ?? assert.fail()
   assert.deepEqual([sent['openai-beta'], sent['openai-organization']], ['responses=v2', undefined])
-  await send(gateway, '/v1/responses', { key, body: { model: 'openai', input: 'Hi' }, headers: { 'openai-beta': 'é' } })
+  await send(gateway, '/v1/responses', {
+    key,
+    body: { model: 'openai', input: 'Hi', store: false },
+    headers: { 'openai-beta': 'é' },
+  })
   assert.equal(provider.calls.at(-1)?.headers['openai-beta'], undefined)
 })
 
@@ -121,6 +132,7 @@ test('a tool of the provider without a price is left out, wherever it is offered
   const look = { type: 'function', name: 'look' }
   const body = {
     model: 'openai',
+    store: false,
     tools: [search, look],
     input: [
       { type: 'additional_tools', tools: [search, { ...look, name: 'see' }] },
@@ -147,6 +159,25 @@ test('a provider of another protocol gets no item or part of a type without tran
     assert.deepEqual([answer.status, code, named], [422, 'unsupported_content', param])
   }
   assert.equal(provider.calls.length, before)
+})
+
+test('a response that is stored has items with IDs of the gateway, and its reasoning goes back to the provider', async () => {
+  answerWith(OUTPUT.filter((item) => item !== LATER))
+  const tools: Body = [{ type: 'namespace', name: 'files', tools: [{ type: 'function', name: 'read' }] }]
+  const { id, output } = await client.responses.create({ model: 'openai', input: 'Go on.', tools })
+  const given = new Set(OUTPUT.map((item) => item.id))
+  assert.ok(output.length >= 3 && output.every((item) => !given.has(item.id ?? '')))
+  answerWith([messageItem('msg_2', 'Done.')])
+  const input: Body = [{ type: 'function_call_output', call_id: 'call_1', output: 'seen' }]
+  const done = await client.responses.create({ model: 'openai', previous_response_id: id, input, tools })
+  assert.equal(done.output_text, 'Done.')
+  const [sealed] = OUTPUT
+  assert.deepEqual(
+    lastBody().input.filter(({ type }: Body) => type === 'reasoning'),
+    [sealed],
+  )
+  const { status, text } = await send(gateway, '/v1/responses', { key, body: { model: 'openai', input: [LATER] } })
+  assert.deepEqual([status, JSON.parse(text).error.code], [422, 'unsupported_content'])
 })
 
 test('every call of the provider is one row of the API, at its exact cost', async () => {

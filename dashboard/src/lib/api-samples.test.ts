@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { stripTypeScriptTypes } from 'node:module'
 import { test } from 'node:test'
-import { type ApiSample, embeddingSamples, messageSamples, rerankSamples, responseSamples } from './api-samples.ts'
+import {
+  type ApiSample,
+  apiCurl,
+  embeddingSamples,
+  messageSamples,
+  rerankSamples,
+  responseSamples,
+} from './api-samples.ts'
 
 const ORIGIN = 'http://localhost:7575'
 const NAMES = ['gpt-5.2', 'it\'s "quoted" $(id) `id` \\', '"""\'\'\'', '\u2028\u202e</script>', '\u0024{1}\n%s']
@@ -19,6 +26,15 @@ function sentByShell({ code }: ApiSample): readonly [url: string, key: string, b
 function sampleOf(samples: readonly ApiSample[], id: string): ApiSample {
   return samples.find((sample) => sample.id === id) ?? assert.fail(id)
 }
+
+test('curl asks for an event stream where the request was one', () => {
+  for (const api of ['messages', 'responses', 'completions'] as const) {
+    const code = apiCurl(api, { origin: ORIGIN, model: 'm1', stream: true })
+    assert.match(code, /^curl --no-buffer /)
+    const [url, , body] = sentByShell({ id: api, label: api, code: code.replace('--no-buffer ', '') })
+    assert.deepEqual([url, (body as { stream: boolean }).stream], [`${ORIGIN}/v1/${api}`, true])
+  }
+})
 
 test('a shell gives curl the request of each API, whatever the model is called', () => {
   for (const model of NAMES) {

@@ -5,7 +5,7 @@ import json
 import os
 
 import openai
-from agents import Agent, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
+from agents import Agent, Runner, function_tool, set_default_openai_client, set_tracing_disabled
 from langchain_openai import OpenAIEmbeddings
 
 URL, KEY = os.environ["GATEWAY_URL"] + "/v1", os.environ["GATEWAY_KEY"]
@@ -52,8 +52,7 @@ def look(at: str) -> str:
 
 
 async def agent_loops(model):
-    served = OpenAIResponsesModel(model=model, openai_client=openai.AsyncOpenAI(base_url=URL, api_key=KEY, max_retries=0))
-    agent = Agent(name="Looker", instructions="Look first.", tools=[look], model=served)
+    agent = Agent(name="Looker", instructions="Look first.", tools=[look], model=model)
     whole = await Runner.run(agent, "Go on.")
     stream = Runner.run_streamed(agent, "Go on.")
     async for _ in stream.stream_events():
@@ -65,6 +64,7 @@ async def agents():
     return {model: await agent_loops(model) for model in MODELS}
 
 
+set_default_openai_client(openai.AsyncOpenAI(base_url=URL, api_key=KEY, max_retries=0))
 set_tracing_disabled(True)
 ask = {"model": MODELS[0], "input": "Go on."}
 report = {"loops": {}, "agents": asyncio.run(agents())}

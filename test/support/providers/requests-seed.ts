@@ -47,7 +47,7 @@ export async function seedRequests(dashboard: Dashboard, options: SeedOptions = 
   const estimated = completionRecord({
     ...common,
     ...{ promptTokens: 7, cachedTokens: 1, completionTokens: 3, costNanoUsd: 37_625n, usageSource: 'estimated' },
-    ...{ createdAt: Date.now() - 40_000, durationMs: 900, firstByteMs: 400, status: 'client_left' },
+    ...{ createdAt: Date.now() - 40_000, durationMs: 900, firstByteMs: 400, status: 'client_left', api: 'messages' },
   })
   const agents = [testIds.agent(), testIds.agent()] as const
   const counts = { key_id: keyId, runs: 1, messages: 1, events: 1, created_at: Date.now() }
