@@ -16,7 +16,7 @@ import { createStoredResponses, responseKeys, type StoredResponses } from './app
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
-import type { Config } from './config/schema.ts'
+import { type Config, ENTRY_SCHEMAS } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/database.ts'
 import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/completion.ts'
@@ -35,6 +35,7 @@ import { providerProbeRoute } from './features/providers/probe-routes.ts'
 import { type RefusalAlerts, startRefusalAlerts } from './features/providers/refusal-alerts.ts'
 import { providersRoutes } from './features/providers/routes.ts'
 import { resealJobs } from './features/responses/reseal.ts'
+import { storedSettingsRoutes } from './features/stored-settings/routes.ts'
 import { completionStreamRoute } from './features/usage/completion-stream.ts'
 import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
 import { createLargeBodies } from './gateway/large-bodies.ts'
@@ -133,7 +134,7 @@ export async function createApp(input: AppInput): Promise<App> {
     rescue: money.rescue,
     async close() {
       for (const end of [metrics.close, pressure.close, agents.drain]) end()
-      const open = [agents, money, limits, streams, identity.authentication, runtime.upstreams, tokens, ...watchers]
+      const open = [agents, money, limits, streams, identity.authentication, runtime, tokens, ...watchers]
       await closeParts(open).finally(webhooks.close)
     },
   }
@@ -289,21 +290,37 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
     accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
   )
   await app.register(creditAdminRoutes({ ...deps, credit: money.creditService, writeAudit }))
-  await app.register(providersRoutes({ callerOf, cursorKey, status: runtime.health.status }))
-  await app.register(priceEndsRoute({ callerOf, cursorKey, models: runtime.models, now: runtime.now }))
+  await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
+  await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
+  await identity.addApiRoutes(app, { ...deps, cursorKey })
+  await agents.addApiRoutes(app, { ...deps, cursorKey, authenticate, instanceId, wake })
+  await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
+}
+
+interface OperatorDeps extends FeatureDeps {
+  /** Signs the cursors of lists. */
+  readonly cursorKey: Uint8Array
+}
+
+async function addOperatorRoutes(
+  app: FastifyInstance,
+  deps: OperatorDeps,
+  { input, parts }: { readonly input: AppInput; readonly parts: Parts },
+): Promise<void> {
+  const { runtime, identity, agents } = parts
+  const { writeAudit } = identity
+  await app.register(providersRoutes({ ...deps, status: runtime.health.status }))
+  await app.register(priceEndsRoute({ ...deps, models: runtime.models, now: runtime.now }))
   const probe = (name: string, waitMs: number) => {
     const target = runtime.upstreams.find(name)
     return target && probeProvider(target, waitMs)
   }
   await app.register(providerProbeRoute({ ...deps, probe, clock: runtime.clock, writeAudit }))
-  await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
-  await app.register(instancesRoutes({ ...deps, cursorKey, goneAfterMs: LEASE_MS }))
+  await app.register(storedSettingsRoutes({ ...deps, ...runtime.stored, writeAudit, schemas: ENTRY_SCHEMAS }))
+  await app.register(instancesRoutes({ ...deps, goneAfterMs: LEASE_MS }))
   const availability = input.role === 'api' ? undefined : agents.availability
   const { backend } = input.config.agents.sandbox
   await app.register(agentsStateRoute({ backend, availability, active: agents.active }))
-  await identity.addApiRoutes(app, { ...deps, cursorKey })
-  await agents.addApiRoutes(app, { ...deps, cursorKey, authenticate, instanceId, wake })
-  await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
 }
 
 /** The endpoints of OpenAI clients. */

@@ -1,19 +1,23 @@
 /** State of the data plane that a reload replaces: providers, models, plans, routing. */
 import { randomBytes } from 'node:crypto'
+import type { Kysely } from 'kysely'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/database.ts'
+import type { Database } from '../db/schema/schema.ts'
 import { createIdSource, type IdSource } from '../domain/ids.ts'
 import { endingPrices } from '../domain/model.ts'
 import { recordPlanAllowances } from '../features/credit/audit/store.ts'
 import { type PlanTerms, planTerms } from '../features/credit/ledger/unit.ts'
 import { buildModelBook } from '../features/models/book.ts'
+import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import type { ModelBook } from '../gateway/ports.ts'
 import { createHealth, type Health, type RoutingSettings } from '../gateway/routing/health.ts'
 import { type ConfiguredProvider, createUpstreams, type Upstreams } from '../gateway/upstream/registry.ts'
 import { resolveProvider } from '../providers/index.ts'
 import type { Log } from '../telemetry/log.ts'
+import { mergeStoredSettings } from './stored-settings.ts'
 
 export interface Runtime {
   readonly ids: IdSource
@@ -28,58 +32,69 @@ export interface Runtime {
   readonly config: () => Config
   /** Current credit terms of a plan. */
   readonly termsOf: (plan: string) => PlanTerms
-  /** Rejects without effect when the configuration is inconsistent. */
-  reload(config: Config): Promise<void>
+  /** Models and providers that the database has beside those of the file. */
+  readonly stored: StoredSettingsPort
+  /** Applies another configuration of the file. Rejects without effect when it is inconsistent. */
+  reload(file: Config): Promise<void>
+  close(): Promise<void>
 }
 
 interface RuntimeInput {
   readonly config: Config
   readonly database: OpenedDatabase
   readonly log: Log
+  /** The installation's secret. */
+  readonly secret: Uint8Array
 }
 
-export async function createRuntime({ config, database, log }: RuntimeInput): Promise<Runtime> {
+export async function createRuntime({ config: file, database, log, secret }: RuntimeInput): Promise<Runtime> {
   const { db } = database
-  let current = config
-  let routing = routingSettings(config)
+  const stored = await mergeStoredSettings({ file, database, secret, now: Date.now, log })
+  let current = await prepare(stored.config, db, log)
   const clock = (): number => performance.now()
-  const providers = configuredProviders(config, log)
-  const upstreams = createUpstreams(providers)
-  const health = createHealth({ clock, now: Date.now, random: Math.random, settings: () => routing })
-  health.use(providers)
-  warnOfProtocols(config, providers, log)
-  let book = buildBook(config, upstreams.names)
-  let terms = termsOfPlans(config)
-  await recordPriceVersions(db, book.all, Date.now())
-  await recordPlanAllowances(db, terms, Date.now())
-  const warn = (): void => warnOfPriceEnds(book, log)
-  warn()
-  setInterval(warn, PRICE_WARNING_EVERY_MS).unref()
+  const upstreams = createUpstreams(current.providers)
+  const health = createHealth({ clock, now: Date.now, random: Math.random, settings: () => current.routing })
+  health.use(current.providers)
+  stored.follow(async (next) => {
+    const prepared = await prepare(next, db, log)
+    upstreams.replace(prepared.providers)
+    health.use(prepared.providers)
+    current = prepared
+  })
+  setInterval(() => warnOfPriceEnds(current.book, log), PRICE_WARNING_EVERY_MS).unref()
   return {
     ids: createIdSource(Date.now, randomBytes),
     now: Date.now,
     clock,
     upstreams,
     health,
-    models: () => book,
-    config: () => current,
-    termsOf: (plan) => terms.get(plan) ?? TERMS_OF_NO_PLAN,
-    async reload(next) {
-      const providers = configuredProviders(next, log)
-      const nextBook = buildBook(next, new Set(providers.map(({ name }) => name)))
-      const nextTerms = termsOfPlans(next)
-      await recordPriceVersions(db, nextBook.all, Date.now())
-      await recordPlanAllowances(db, nextTerms, Date.now())
-      upstreams.replace(providers)
-      routing = routingSettings(next)
-      health.use(providers)
-      warnOfProtocols(next, providers, log)
-      book = nextBook
-      terms = nextTerms
-      current = next
-      warn()
-    },
+    models: () => current.book,
+    config: () => current.config,
+    termsOf: (plan) => current.terms.get(plan) ?? TERMS_OF_NO_PLAN,
+    stored,
+    reload: stored.reload,
+    close: () => upstreams.close().finally(stored.close),
   }
+}
+
+interface Prepared {
+  readonly config: Config
+  readonly providers: readonly ConfiguredProvider[]
+  readonly book: ModelBook
+  readonly terms: ReadonlyMap<string, PlanTerms>
+  readonly routing: RoutingSettings
+}
+
+/** What a configuration makes, with its prices recorded. Rejects when it is inconsistent. */
+async function prepare(config: Config, db: Kysely<Database>, log: Log): Promise<Prepared> {
+  const providers = configuredProviders(config, log)
+  const book = buildBook(config, new Set(providers.map(({ name }) => name)))
+  const terms = termsOfPlans(config)
+  await recordPriceVersions(db, book.all, Date.now())
+  await recordPlanAllowances(db, terms, Date.now())
+  warnOfProtocols(config, providers, log)
+  warnOfPriceEnds(book, log)
+  return { config, providers, book, terms, routing: routingSettings(config) }
 }
 
 const PRICE_WARNING_EVERY_MS = 86_400_000
@@ -137,6 +152,6 @@ const SIMULATOR = {
   on_disconnect: 'cancel',
 } as const
 
-function buildBook({ models, virtual_models: virtualModels }: Config, providers: ReadonlySet<string>): ModelBook {
-  return buildModelBook({ catalogue: CATALOGUE, models, virtualModels, providers, now: Date.now })
+function buildBook({ models }: Config, providers: ReadonlySet<string>): ModelBook {
+  return buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
 }

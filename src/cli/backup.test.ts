@@ -215,6 +215,7 @@ test('a backup of an earlier schema is migrated', async (t) => {
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
+  '0019-stored-settings': 'drop table stored_setting',
   '0017-stored-responses': 'drop table response',
   '0016-provider-credentials': `drop table provider_credential; alter table account drop column provider_credentials;
     alter table hold drop column byok_fee_ppm`,

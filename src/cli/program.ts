@@ -204,7 +204,9 @@ function addMaintenance(program: Command): void {
 }
 
 function addChecks(program: Command): void {
-  const config = program.command('config').description('check a configuration file, or print its JSON Schema')
+  const config = program
+    .command('config')
+    .description('check a configuration file, print its JSON Schema, or export what the database stores')
   config
     .command('check')
     .description('validate a configuration file in the current environment')
@@ -214,6 +216,10 @@ function addChecks(program: Command): void {
     .command('schema')
     .description('print the JSON Schema of the configuration file')
     .action(lazily(() => import('./configuration.ts'), 'configSchema'))
+  config
+    .command('export')
+    .description('print the models and providers that are stored in the database as YAML, without keys')
+    .action(lazily(() => import('./config-export.ts'), 'configExport'))
   program
     .command('doctor')
     .description('check everything that the gateway needs, and suggest fixes')

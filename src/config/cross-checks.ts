@@ -9,23 +9,29 @@ import type { SettingPath } from './source-tree.ts'
 /** Reports a problem at the setting that has to change. */
 export type Report = (path: SettingPath, text: string) => void
 
-interface Checked {
-  readonly config: FileConfig
+interface Checked<Settings = FileConfig> {
+  readonly config: Settings
   /** Names of the built-in providers. */
   readonly builtInProviders: readonly string[]
 }
+type CheckedUpstreams = Checked<Pick<FileConfig, 'providers' | 'models'>>
 
 export function crossCheck(checked: Checked, report: Report): void {
-  for (const [name, provider] of Object.entries(checked.config.providers)) {
-    checkProvider({ name, provider, builtIn: checked.builtInProviders }, report)
-  }
-  checkModels(checked, report)
+  checkUpstreams(checked, report)
   checkAccounts(checked.config, report)
   checkAuth(checked.config, report)
   checkAgents(checked.config, report)
   if (checked.config.database_url !== undefined && checked.config.secret === undefined) {
     report(['database_url'], 'found without secret, allowed: both; set TURNPIKE_SECRET to 32 bytes or more')
   }
+}
+
+/** The checks of providers and models alone. */
+export function checkUpstreams(checked: CheckedUpstreams, report: Report): void {
+  for (const [name, provider] of Object.entries(checked.config.providers)) {
+    checkProvider({ name, provider, builtIn: checked.builtInProviders }, report)
+  }
+  checkModels(checked, report)
 }
 
 interface NamedProvider {
@@ -56,7 +62,7 @@ function checkProvider({ name, provider, builtIn }: NamedProvider, report: Repor
   )
 }
 
-function checkModels({ config, builtInProviders }: Checked, report: Report): void {
+function checkModels({ config, builtInProviders }: CheckedUpstreams, report: Report): void {
   const known = new Set([...Object.keys(config.providers), ...builtInProviders])
   const names = new Set<string>()
   config.models.forEach((model, index) => {

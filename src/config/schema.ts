@@ -2,7 +2,8 @@
  * The schema of the configuration, from which type, validation, JSON Schema and the check of `docs/configuration.md` are
  * derived. Names are those of the file. Knows no file, environment or provider.
  */
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
+import type { StoredKind } from '../domain/stored-setting.ts'
 import { secret } from './leaf-schemas.ts'
 import {
   ACCOUNTS_SCHEMA,
@@ -15,13 +16,7 @@ import {
   STREAMS_SCHEMA,
   WEBHOOKS_SCHEMA,
 } from './service-schemas.ts'
-import {
-  MODEL_SCHEMA,
-  NAME_PATTERN,
-  PROVIDER_SCHEMA,
-  ROUTING_SCHEMA,
-  VIRTUAL_MODEL_SCHEMA,
-} from './upstream-schemas.ts'
+import { MODEL_SCHEMA, NAME_PATTERN, PROVIDER_SCHEMA, ROUTING_SCHEMA } from './upstream-schemas.ts'
 import type { SchemaNode } from './validate.ts'
 
 const CONFIG_SCHEMA = Type.Object(
@@ -57,10 +52,6 @@ const CONFIG_SCHEMA = Type.Object(
       description: 'Providers of models, by name.',
     }),
     models: Type.Array(MODEL_SCHEMA, { default: [], description: 'Adds to and overrides the built-in catalogue.' }),
-    virtual_models: Type.Array(VIRTUAL_MODEL_SCHEMA, {
-      default: [],
-      description: 'IDs that stand for several models.',
-    }),
     routing: ROUTING_SCHEMA,
     plans: Type.Record(Type.String({ pattern: NAME_PATTERN }), PLAN_SCHEMA, {
       default: {},
@@ -128,20 +119,48 @@ export function configJsonSchema(): Readonly<Record<string, unknown>> {
   }
 }
 
-function forEditors(schema: SchemaNode): Record<string, unknown> {
+/** JSON Schemas of one entry of `models` or `providers`, as bodies of the API: its name is in the path. */
+export const ENTRY_SCHEMAS: Readonly<Record<StoredKind, TSchema>> = {
+  model: entrySchema(MODEL_SCHEMA, 'id'),
+  provider: entrySchema(PROVIDER_SCHEMA),
+}
+
+function entrySchema(schema: SchemaNode, nameOfEntry?: string): TSchema {
+  const {
+    properties,
+    required = [],
+    ...rest
+  } = forEditors(schema, false) as { properties: object; required?: string[] }
+  const others = Object.entries(properties).filter(([name]) => name !== nameOfEntry)
+  const effectiveFrom = {
+    type: 'string',
+    format: 'date-time',
+    description: 'When the change takes effect (UTC). Not set: at once.',
+  }
+  return {
+    ...rest,
+    properties: { ...Object.fromEntries(others), effective_from: effectiveFrom },
+    required: required.filter((name) => name !== nameOfEntry),
+  } as TSchema
+}
+
+/** @param isFile Whether texts with references to the environment may stand for numbers and switches. */
+function forEditors(schema: SchemaNode, isFile = true): Record<string, unknown> {
   const { format, required, properties, patternProperties, items, anyOf, ...rest } = schema
+  const map = (schemas: Readonly<Record<string, SchemaNode>>) =>
+    Object.fromEntries(Object.entries(schemas).map(([name, each]) => [name, forEditors(each, isFile)]))
   const result: Record<string, unknown> = {
     ...rest,
-    ...(properties === undefined ? {} : { properties: mapValues(properties) }),
+    ...(properties === undefined ? {} : { properties: map(properties) }),
     ...(patternProperties === undefined
       ? {}
-      : { patternProperties: mapValues(patternProperties), additionalProperties: false }),
-    ...(items === undefined ? {} : { items: forEditors(items) }),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(forEditors) }),
+      : { patternProperties: map(patternProperties), additionalProperties: false }),
+    ...(items === undefined ? {} : { items: forEditors(items, isFile) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((each) => forEditors(each, isFile)) }),
   }
   const needed = required?.filter((name) => properties?.[name]?.default === undefined) ?? []
   if (needed.length > 0) result['required'] = needed
-  return isFilledFromText(schema) ? withReference(result) : result
+  return isFile && isFilledFromText(schema) ? withReference(result) : result
 }
 
 /** Numbers and switches may also be written as references to the environment. */
@@ -155,10 +174,6 @@ function withReference({ description, default: standard, ...rest }: Record<strin
 
 function isFilledFromText(schema: SchemaNode): boolean {
   return schema.enum !== undefined || ['integer', 'number', 'boolean'].includes(schema.type ?? '')
-}
-
-function mapValues(schemas: Readonly<Record<string, SchemaNode>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, forEditors(schema)]))
 }
 
 const STANDARD = { max_in_flight: 500, billing: 'prepaid' } as const

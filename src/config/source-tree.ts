@@ -40,6 +40,20 @@ export function emptyTree(origin: string): SourceNode {
   return { origin, content: { type: 'mapping', entries: new Map() } }
 }
 
+/** A tree of a parsed JSON value, whose messages need no position. */
+export function treeOfJson(value: unknown): SourceNode {
+  return { origin: '', content: contentOfJson(value) }
+}
+
+function contentOfJson(value: unknown): SourceContent {
+  if (Array.isArray(value)) return { type: 'list', items: value.map(treeOfJson) }
+  if (typeof value !== 'object' || value === null) return { type: 'scalar', value: value as string, loose: false }
+  const entries = Object.entries(value).map(
+    ([name, part]) => [name, { keyOrigin: '', node: treeOfJson(part) }] as const,
+  )
+  return { type: 'mapping', entries: new Map(entries) }
+}
+
 /** Whether a setting is set: an empty text means that it is not. */
 export function isSet(node: SourceNode | undefined): node is SourceNode {
   return node !== undefined && !(node.content.type === 'scalar' && node.content.value === '')

@@ -16,6 +16,7 @@ import {
   type SourceNode,
   type SourceScalar,
 } from './source-tree.ts'
+import { ALLOWED_NAMES } from './upstream-schemas.ts'
 
 interface Place {
   readonly schema: SchemaNode
@@ -103,8 +104,9 @@ function validateFreeNames({ place, entries, pattern, each }: FreeNames, problem
   for (const [name, { keyOrigin, node }] of entries) {
     const path = [...place.path, name]
     if (!allowed.test(name)) {
-      const rule = 'names of lower-case letters, digits, ".", "_" and "-", at most 64'
-      problems.push(`${keyOrigin}: ${pathText(place.path)}: found the name ${JSON.stringify(name)}, allowed: ${rule}`)
+      problems.push(
+        `${keyOrigin}: ${pathText(place.path)}: found the name ${JSON.stringify(name)}, allowed: ${ALLOWED_NAMES}`,
+      )
     } else if (isSet(node)) {
       const nothing = isIgnoredNull(each, node)
       const written: SourceNode = nothing ? { ...node, content: { type: 'mapping', entries: new Map() } } : node

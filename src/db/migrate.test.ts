@@ -113,6 +113,7 @@ const EXEMPT = new Set([
   'ledger_audit',
   'ledger_audit_finding',
   'setting',
+  'stored_setting',
   'schema_migration',
   'instance',
   'job',

@@ -44,19 +44,12 @@ export interface Incoming {
 
 /** The request, for the models that may answer it. @throws GatewayError */
 export function parse(
-  ports: Pick<GatewayPorts, 'models' | 'now' | 'provider' | 'health'>,
+  { models, now }: Pick<GatewayPorts, 'models' | 'now'>,
   { api, body, caller, headers, routing }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers' | 'routing'>,
 ): RequestedModels {
   const parsed = api.parse(body, headers)
   const request = routing === undefined ? parsed : withRouting(parsed, routing)
-  return requestedModels({
-    book: ports.models(),
-    caller,
-    request,
-    kind: api.kind ?? 'chat',
-    now: ports.now,
-    routing: ports,
-  })
+  return requestedModels({ book: models(), caller, request, kind: api.kind ?? 'chat', now })
 }
 
 /** What the header says replaces what the body says of the same. */
@@ -93,7 +86,7 @@ function admitWith(
   const byokFeePpm = credentials === undefined ? undefined : ports.byok?.feePpm(caller.plan)
   const weighing = { ports, incoming, createdAt, credentials, byokFeePpm }
   const { first, fallbacks, route } =
-    requested.fallbacks.length === 0 && requested.skipped === '' && requested.stickyKey === undefined
+    requested.fallbacks.length === 0 && requested.skipped === ''
       ? alone(weigh(requested.first, weighing))
       : weighAll(requested, weighing)
   const withLimits = (limits: Admission): AdmittedRequest => ({
@@ -168,7 +161,7 @@ function weigh({ request, model, answersAs, preferences }: RequestedModel, weigh
  * model that is called with the account's own credentials alone, others must be as well: nothing falls back to the
  * operator's.
  */
-function weighAll({ first, fallbacks, skipped: before, stickyKey }: RequestedModels, weighing: Weighing): RoutedModels {
+function weighAll({ first, fallbacks, skipped: before }: RequestedModels, weighing: Weighing): RoutedModels {
   const routed: Weighed[] = []
   let skipped = before
   let failure: unknown
@@ -193,7 +186,7 @@ function weighAll({ first, fallbacks, skipped: before, stickyKey }: RequestedMod
     ordered.map((each) => each.route),
     skipped,
   )
-  return { first: best, fallbacks: others, route: stickyKey === undefined ? route : { ...route, stickyKey } }
+  return { first: best, fallbacks: others, route }
 }
 
 /** Reserved of the rate limits, once, whichever model answers. */

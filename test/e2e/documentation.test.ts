@@ -78,7 +78,7 @@ const config = {
   routing: { max_attempts: 1 },
 }
 const gateway = await startGateway({ config })
-const key = await gateway.key()
+const key = await gateway.key('--operator')
 const account = await gateway.cli('accounts', 'create', '--name', 'documented')
 const reader = makeReader({ gateway, key, config, words: { 'acc_…': account } })
 const { folder, run } = reader

@@ -74,6 +74,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'GET /v1/responses': [405],
   'GET /responses': [405],
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
+  'PUT /v1/admin/providers/:name': [400], // neither built in nor with an address
   'POST /v1/agents': [400],
   'POST /v1/provider-credentials': [400],
   'POST /v1/webhooks': [400],
@@ -224,8 +225,9 @@ function assertOutcome(
   assert.ok(isAllowed ? isMet : statusCode === 403, `${what}: ${statusCode} ${body}`)
 }
 
-/** What a route with an id is about; undefined: the route has none. */
-function resourceOf({ path }: TableRow): Resource | undefined {
+/** What a route with an id is about; undefined: the route has none, or makes what does not exist. */
+function resourceOf({ method, path }: TableRow): Resource | undefined {
+  if (method === 'PUT') return undefined
   const [last] = [...path.matchAll(/\/[:*]/g)].slice(-1)
   if (last === undefined) return undefined
   const resource = RESOURCES[path.slice(0, last.index)]

@@ -302,27 +302,6 @@ export interface paths {
          */
         post: operations["postAdminAccountsByIdCredits"];
     };
-    "/v1/admin/providers": {
-        /**
-         * List providers
-         * @description Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.
-         */
-        get: operations["getAdminProviders"];
-    };
-    "/v1/admin/price_ends": {
-        /**
-         * List expiring prices
-         * @description Returns the models whose price expires within a week without a successor, or has expired. Without a price they return 503 `model_not_priced`. Set `pricing`, or its `successors`, in the configuration.
-         */
-        get: operations["getAdminPriceEnds"];
-    };
-    "/v1/admin/providers/{name}/test": {
-        /**
-         * Test a provider
-         * @description Requests the provider’s list of models with its first key, for at most 10 s. The test is not charged and does not affect the provider’s health. Concurrent requests share one test. It runs in the responding process. Returns 404 if no provider has this name.
-         */
-        post: operations["postAdminProvidersByNameTest"];
-    };
     "/v1/provider-credentials": {
         /**
          * List provider credentials
@@ -348,6 +327,82 @@ export interface paths {
          * @description Changes only the fields that are sent. A new `api_key` is tested, and replaces the old one in every process within a second.
          */
         patch: operations["patchProviderCredentialsById"];
+    };
+    "/v1/admin/providers": {
+        /**
+         * List providers
+         * @description Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.
+         */
+        get: operations["getAdminProviders"];
+    };
+    "/v1/admin/price_ends": {
+        /**
+         * List expiring prices
+         * @description Returns the models whose price expires within a week without a successor, or has expired. Without a price they return 503 `model_not_priced`. Set `pricing`, or its `successors`, in the configuration.
+         */
+        get: operations["getAdminPriceEnds"];
+    };
+    "/v1/admin/providers/{name}/test": {
+        /**
+         * Test a provider
+         * @description Requests the provider’s list of models with its first key, for at most 10 s. The test is not charged and does not affect the provider’s health. Concurrent requests share one test. It runs in the responding process. Returns 404 if no provider has this name.
+         */
+        post: operations["postAdminProvidersByNameTest"];
+    };
+    "/v1/admin/models": {
+        /**
+         * List stored models
+         * @description Returns the models that are stored in the database, with their settings in force.
+         */
+        get: operations["getAdminModels"];
+    };
+    "/v1/admin/models/{id}": {
+        /**
+         * Get a stored model
+         * @description Returns the settings of the model in the database that are in force, or will be first. 404: none are stored.
+         */
+        get: operations["getAdminModelsById"];
+        /**
+         * Store a model
+         * @description Creates or replaces the model as a whole; the body is an entry of `models` in `turnpike.yaml`. It takes effect in every process within a second, or at `effective_from`; rows of the past keep their price. An entry of the configuration file has precedence.
+         */
+        put: operations["putAdminModelsById"];
+        /**
+         * Remove a stored model
+         * @description Removes the model from the database; that of the configuration file or the catalogue stays.
+         */
+        delete: operations["deleteAdminModelsById"];
+    };
+    "/v1/admin/models/{id}/versions": {
+        /**
+         * List versions of a stored model
+         * @description Returns every change, the newest first.
+         */
+        get: operations["getAdminModelsByIdVersions"];
+    };
+    "/v1/admin/providers/{name}": {
+        /**
+         * Get a stored provider
+         * @description Returns the settings of the provider in the database that are in force, or will be first. 404: none are stored.
+         */
+        get: operations["getAdminProvidersByName"];
+        /**
+         * Store a provider
+         * @description Creates or replaces the provider as a whole; the body is an entry of `providers` in `turnpike.yaml`. It takes effect in every process within a second, or at `effective_from`; rows of the past keep their price. An entry of the configuration file has precedence. A stored key stays unless `api_key` or `api_keys` is sent; null removes it.
+         */
+        put: operations["putAdminProvidersByName"];
+        /**
+         * Remove a stored provider
+         * @description Removes the provider from the database; that of the configuration file or the catalogue stays.
+         */
+        delete: operations["deleteAdminProvidersByName"];
+    };
+    "/v1/admin/providers/{name}/versions": {
+        /**
+         * List versions of a stored provider
+         * @description Returns every change, the newest first.
+         */
+        get: operations["getAdminProvidersByNameVersions"];
     };
     "/v1/admin/instances": {
         /**
@@ -2518,30 +2573,6 @@ export interface operations {
                                     ends?: string;
                                 }[];
                             } | null;
-                            /** @description Only of a virtual model: what it stands for. Its `pricing` is that of the model that answers. */
-                            virtual?: {
-                                /** @enum {unknown} */
-                                strategy: "priority" | "weighted" | "cheapest" | "fastest" | "least_busy";
-                                /** @enum {unknown} */
-                                sticky: "conversation" | "user" | "none";
-                                candidates: {
-                                    model: string;
-                                    weight: number;
-                                }[];
-                                /** @description Prices of the candidates now. Null: none has one. */
-                                price_range: {
-                                    /** @description USD per million prompt tokens. */
-                                    input_per_million: {
-                                        min: number;
-                                        max: number;
-                                    };
-                                    /** @description USD per million completion tokens. */
-                                    output_per_million: {
-                                        min: number;
-                                        max: number;
-                                    };
-                                } | null;
-                            };
                             /** @description ID of the model that this alias names. */
                             alias_of?: string;
                             architecture: {
@@ -2946,30 +2977,6 @@ export interface operations {
                                 ends?: string;
                             }[];
                         } | null;
-                        /** @description Only of a virtual model: what it stands for. Its `pricing` is that of the model that answers. */
-                        virtual?: {
-                            /** @enum {unknown} */
-                            strategy: "priority" | "weighted" | "cheapest" | "fastest" | "least_busy";
-                            /** @enum {unknown} */
-                            sticky: "conversation" | "user" | "none";
-                            candidates: {
-                                model: string;
-                                weight: number;
-                            }[];
-                            /** @description Prices of the candidates now. Null: none has one. */
-                            price_range: {
-                                /** @description USD per million prompt tokens. */
-                                input_per_million: {
-                                    min: number;
-                                    max: number;
-                                };
-                                /** @description USD per million completion tokens. */
-                                output_per_million: {
-                                    min: number;
-                                    max: number;
-                                };
-                            } | null;
-                        };
                         /** @description ID of the model that this alias names. */
                         alias_of?: string;
                         architecture: {
@@ -4722,192 +4729,6 @@ export interface operations {
             };
         };
     };
-    getAdminProviders: {
-        parameters: {
-            query?: {
-                /** @description Items in the page, 1 to 100. */
-                limit?: number;
-                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
-                cursor?: string;
-                /** @description By name. */
-                order?: "asc" | "desc";
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                content: {
-                    "application/json": {
-                        data: {
-                            /** @description Name. */
-                            id: string;
-                            /** @enum {string} */
-                            object: "provider";
-                            /** @description Name in the configuration. */
-                            name: string;
-                            /** @description Without user, password and query. */
-                            base_url: string;
-                            /**
-                             * @description healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.
-                             * @enum {string}
-                             */
-                            status: "healthy" | "degraded" | "down";
-                            /** @description Maximum number of concurrent calls from one process. Null: no limit. */
-                            max_in_flight: number | null;
-                            /** @description Number of requests in flight. */
-                            in_flight: number;
-                            /** @description Number of queued requests. */
-                            queued: number;
-                            credentials: {
-                                /** @description Position in the configuration, from 1. */
-                                number: number;
-                                /** @description Number of calls in flight with this credential. */
-                                in_flight: number;
-                                /** @description Models for which the credential is in cooldown, because the provider limited or rejected it. */
-                                cooling: {
-                                    /** @description Name of the model at the provider; `*`: every model. */
-                                    model: string;
-                                    /** @description ISO 8601 UTC. */
-                                    until: string;
-                                }[];
-                            }[];
-                            /** @description Estimated cost, since this process started, of calls that ended before their first event. No client is charged for them. */
-                            cost_unbilled_usd: number;
-                            /** @description Models that this process has called since it started. */
-                            deployments: {
-                                /** @description Name of the model at the provider. */
-                                model: string;
-                                /**
-                                 * @description closed: called as usual. open: failed too often, and not called until `open_until` unless all candidates are open. half_open: one request probes it.
-                                 * @enum {string}
-                                 */
-                                breaker: "closed" | "open" | "half_open";
-                                /** @description ISO 8601 UTC. Null: the breaker is not open. */
-                                open_until: string | null;
-                                /** @description Number of consecutive failures. */
-                                failures: number;
-                                /** @description Number of calls in flight. */
-                                in_flight: number;
-                                /** @description Smoothed time to the first event of streams. Null: no stream yet. */
-                                first_event_ms: number | null;
-                                /** @description Smoothed time to the end of answers without streaming. Null: none yet. */
-                                whole_answer_ms: number | null;
-                                /** @description Number of calls since this process started. */
-                                calls: number;
-                                /** @description Number of calls that failed because of the provider. */
-                                failed_calls: number;
-                                /** @description Last error. Null: none since this process started. */
-                                last_failure: {
-                                    /** @description ISO 8601 UTC. */
-                                    at: string;
-                                    /** @description Error message. */
-                                    message: string;
-                                } | null;
-                            }[];
-                        }[];
-                        has_more: boolean;
-                        next_cursor: string | null;
-                    };
-                };
-            };
-            /** @description The gateway rejected the request; `error.code` has the reason. */
-            "4XX": {
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
-            "5XX": {
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    getAdminPriceEnds: {
-        parameters: {
-            query?: {
-                /** @description Items in the page, 1 to 100. */
-                limit?: number;
-                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
-                cursor?: string;
-                /** @description By name. */
-                order?: "asc" | "desc";
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                content: {
-                    "application/json": {
-                        data: {
-                            /** @description ID of the model. */
-                            id: string;
-                            /** @enum {string} */
-                            object: "price_end";
-                            /** @description Same as `id`. */
-                            model: string;
-                            /** @description Time from which the model has no price, ISO 8601 UTC. */
-                            ends_at: string;
-                            /** @description Whether the price has expired, so that the model returns 503 `model_not_priced`. */
-                            ended: boolean;
-                        }[];
-                        has_more: boolean;
-                        next_cursor: string | null;
-                    };
-                };
-            };
-            /** @description The gateway rejected the request; `error.code` has the reason. */
-            "4XX": {
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
-            "5XX": {
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    postAdminProvidersByNameTest: {
-        parameters: {
-            path: {
-                /** @description Name in the configuration. */
-                name: string;
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                content: {
-                    "application/json": {
-                        /** @description Whether the provider responded without rejecting the key, limiting requests or failing. */
-                        ok: boolean;
-                        /** @description From the call to the response headers, in milliseconds. */
-                        duration_ms: number;
-                        /** @description HTTP status. Null: no response. */
-                        status: number | null;
-                        /** @description Result as a sentence. It never contains the key or text of the provider. */
-                        message: string;
-                    };
-                };
-            };
-            /** @description The gateway rejected the request; `error.code` has the reason. */
-            "4XX": {
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
-            "5XX": {
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     getProviderCredentials: {
         parameters: {
             query?: {
@@ -5175,6 +4996,1140 @@ export interface operations {
                             email: string;
                             name: string;
                         } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminProviders: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By name. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Name. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "provider";
+                            /** @description Name in the configuration. */
+                            name: string;
+                            /** @description Without user, password and query. */
+                            base_url: string;
+                            /**
+                             * @description healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.
+                             * @enum {string}
+                             */
+                            status: "healthy" | "degraded" | "down";
+                            /** @description Maximum number of concurrent calls from one process. Null: no limit. */
+                            max_in_flight: number | null;
+                            /** @description Number of requests in flight. */
+                            in_flight: number;
+                            /** @description Number of queued requests. */
+                            queued: number;
+                            credentials: {
+                                /** @description Position in the configuration, from 1. */
+                                number: number;
+                                /** @description Number of calls in flight with this credential. */
+                                in_flight: number;
+                                /** @description Models for which the credential is in cooldown, because the provider limited or rejected it. */
+                                cooling: {
+                                    /** @description Name of the model at the provider; `*`: every model. */
+                                    model: string;
+                                    /** @description ISO 8601 UTC. */
+                                    until: string;
+                                }[];
+                            }[];
+                            /** @description Estimated cost, since this process started, of calls that ended before their first event. No client is charged for them. */
+                            cost_unbilled_usd: number;
+                            /** @description Models that this process has called since it started. */
+                            deployments: {
+                                /** @description Name of the model at the provider. */
+                                model: string;
+                                /**
+                                 * @description closed: called as usual. open: failed too often, and not called until `open_until` unless all candidates are open. half_open: one request probes it.
+                                 * @enum {string}
+                                 */
+                                breaker: "closed" | "open" | "half_open";
+                                /** @description ISO 8601 UTC. Null: the breaker is not open. */
+                                open_until: string | null;
+                                /** @description Number of consecutive failures. */
+                                failures: number;
+                                /** @description Number of calls in flight. */
+                                in_flight: number;
+                                /** @description Smoothed time to the first event of streams. Null: no stream yet. */
+                                first_event_ms: number | null;
+                                /** @description Smoothed time to the end of answers without streaming. Null: none yet. */
+                                whole_answer_ms: number | null;
+                                /** @description Number of calls since this process started. */
+                                calls: number;
+                                /** @description Number of calls that failed because of the provider. */
+                                failed_calls: number;
+                                /** @description Last error. Null: none since this process started. */
+                                last_failure: {
+                                    /** @description ISO 8601 UTC. */
+                                    at: string;
+                                    /** @description Error message. */
+                                    message: string;
+                                } | null;
+                            }[];
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminPriceEnds: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By name. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description ID of the model. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "price_end";
+                            /** @description Same as `id`. */
+                            model: string;
+                            /** @description Time from which the model has no price, ISO 8601 UTC. */
+                            ends_at: string;
+                            /** @description Whether the price has expired, so that the model returns 503 `model_not_priced`. */
+                            ended: boolean;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAdminProvidersByNameTest: {
+        parameters: {
+            path: {
+                /** @description Name in the configuration. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description Whether the provider responded without rejecting the key, limiting requests or failing. */
+                        ok: boolean;
+                        /** @description From the call to the response headers, in milliseconds. */
+                        duration_ms: number;
+                        /** @description HTTP status. Null: no response. */
+                        status: number | null;
+                        /** @description Result as a sentence. It never contains the key or text of the provider. */
+                        message: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminModels: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By name. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description ID of the model, or name of the provider. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "model_setting" | "provider_setting";
+                            /** @description From 1, of this name. */
+                            version: number;
+                            /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                            in_force: boolean;
+                            /**
+                             * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                             * @enum {string|null}
+                             */
+                            overridden_by: "configuration" | null;
+                            /** @description ISO 8601 UTC. */
+                            effective_from: string;
+                            /** @description Without keys of providers. Null: removed. */
+                            settings: {
+                                [key: string]: unknown;
+                            } | null;
+                            /** @description Keys of the provider, which are never shown. */
+                            api_keys: {
+                                /** @description Empty for keys of less than 16 characters. */
+                                last4: string;
+                            }[];
+                            /** @description ID of the credential. */
+                            created_by: string | null;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminModelsById: {
+        parameters: {
+            path: {
+                /** @description ID of the model, percent-encoded. */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the model, or name of the provider. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "model_setting" | "provider_setting";
+                        /** @description From 1, of this name. */
+                        version: number;
+                        /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                        in_force: boolean;
+                        /**
+                         * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                         * @enum {string|null}
+                         */
+                        overridden_by: "configuration" | null;
+                        /** @description ISO 8601 UTC. */
+                        effective_from: string;
+                        /** @description Without keys of providers. Null: removed. */
+                        settings: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Keys of the provider, which are never shown. */
+                        api_keys: {
+                            /** @description Empty for keys of less than 16 characters. */
+                            last4: string;
+                        }[];
+                        /** @description ID of the credential. */
+                        created_by: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putAdminModelsById: {
+        parameters: {
+            path: {
+                /** @description ID of the model, percent-encoded. */
+                id: string;
+            };
+        };
+        /** @description One model: added to the built-in catalogue, or overriding one of the catalogue's. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Name shown to people. */
+                    name?: string;
+                    /** @description Shown to clients as the owner. */
+                    owned_by?: string;
+                    /** @description Other IDs of the same model. */
+                    aliases?: string[];
+                    /**
+                     * @description What its requests are, which decides the endpoint. Not set: as in the catalogue, else chat.
+                     * @enum {unknown}
+                     */
+                    kind?: "chat" | "embedding" | "rerank";
+                    /** @description What the model can do. */
+                    capabilities?: {
+                        /** @description Can stream its answer. */
+                        streaming?: boolean;
+                        /** @description Can call tools. */
+                        function_calling?: boolean;
+                        /** @description Can read images. */
+                        vision?: boolean;
+                        /** @description Can answer in JSON alone. */
+                        json_mode?: boolean;
+                    };
+                    /** @description Maximum tokens of prompt and answer together; of embedding and rerank models, of each input. */
+                    context_window?: number;
+                    /** @description Maximum inputs or documents of one request, of embedding and rerank models. */
+                    max_inputs?: number;
+                    /** @description Most tokens of one answer; null: not known. */
+                    max_output_tokens?: number | null;
+                    /** @description Price, replacing that of the catalogue as a whole; docs/prices.md has the rules. null: not known, and the model cannot be called. */
+                    pricing?: {
+                        /** @description USD per million prompt tokens. */
+                        input_per_million: number;
+                        /** @description USD per million completion tokens. */
+                        output_per_million: number;
+                        /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                        cached_input_per_million?: number;
+                        /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                        cache_write_per_million?: number;
+                        /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                        cache_write_1h_per_million?: number;
+                        /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                        cache_write_12h_per_million?: number;
+                        /** @description USD per million prompt tokens of audio. Not set: as input. */
+                        audio_input_per_million?: number;
+                        /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                        cached_audio_input_per_million?: number;
+                        /** @description USD per million completion tokens of audio. Not set: as output. */
+                        audio_output_per_million?: number;
+                        /** @description USD per million completion tokens of images. Not set: as output. */
+                        image_output_per_million?: number;
+                        /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                        reasoning_output_per_million?: number;
+                        /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                        tiers?: {
+                            /** @description What the prompt of one call, cached tokens included, has to exceed. */
+                            above_prompt_tokens: number;
+                            /**
+                             * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
+                             * @default request
+                             * @enum {unknown}
+                             */
+                            applies_to?: "request" | "excess";
+                            /** @description USD per million prompt tokens. */
+                            input_per_million?: number;
+                            /** @description USD per million completion tokens. */
+                            output_per_million?: number;
+                            /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                            cached_input_per_million?: number;
+                            /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                            cache_write_per_million?: number;
+                            /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                            cache_write_1h_per_million?: number;
+                            /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                            cache_write_12h_per_million?: number;
+                            /** @description USD per million prompt tokens of audio. Not set: as input. */
+                            audio_input_per_million?: number;
+                            /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                            cached_audio_input_per_million?: number;
+                            /** @description USD per million completion tokens of audio. Not set: as output. */
+                            audio_output_per_million?: number;
+                            /** @description USD per million completion tokens of images. Not set: as output. */
+                            image_output_per_million?: number;
+                            /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                            reasoning_output_per_million?: number;
+                        }[];
+                        /** @description Rates by the service tier that the answer names, such as `flex` and `priority`. */
+                        service_tiers?: {
+                            [key: string]: {
+                                /** @description USD per million prompt tokens. */
+                                input_per_million?: number;
+                                /** @description USD per million completion tokens. */
+                                output_per_million?: number;
+                                /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                                cached_input_per_million?: number;
+                                /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                                cache_write_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                                cache_write_1h_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                                cache_write_12h_per_million?: number;
+                                /** @description USD per million prompt tokens of audio. Not set: as input. */
+                                audio_input_per_million?: number;
+                                /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                                cached_audio_input_per_million?: number;
+                                /** @description USD per million completion tokens of audio. Not set: as output. */
+                                audio_output_per_million?: number;
+                                /** @description USD per million completion tokens of images. Not set: as output. */
+                                image_output_per_million?: number;
+                                /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                                reasoning_output_per_million?: number;
+                                /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                                tiers?: {
+                                    /** @description What the prompt of one call, cached tokens included, has to exceed. */
+                                    above_prompt_tokens: number;
+                                    /**
+                                     * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
+                                     * @default request
+                                     * @enum {unknown}
+                                     */
+                                    applies_to?: "request" | "excess";
+                                    /** @description USD per million prompt tokens. */
+                                    input_per_million?: number;
+                                    /** @description USD per million completion tokens. */
+                                    output_per_million?: number;
+                                    /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                                    cached_input_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                                    cache_write_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                                    cache_write_1h_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                                    cache_write_12h_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio. Not set: as input. */
+                                    audio_input_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                                    cached_audio_input_per_million?: number;
+                                    /** @description USD per million completion tokens of audio. Not set: as output. */
+                                    audio_output_per_million?: number;
+                                    /** @description USD per million completion tokens of images. Not set: as output. */
+                                    image_output_per_million?: number;
+                                    /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                                    reasoning_output_per_million?: number;
+                                }[];
+                            };
+                        };
+                        /** @description Rates by the time of day at which a request is admitted. The first that fits applies. */
+                        discounts?: {
+                            /** @description Time of day (UTC). */
+                            from: string;
+                            /** @description Time of day (UTC), not included; before `from`: of the next day. */
+                            until: string;
+                            /** @description USD per million prompt tokens. */
+                            input_per_million?: number;
+                            /** @description USD per million completion tokens. */
+                            output_per_million?: number;
+                            /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                            cached_input_per_million?: number;
+                            /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                            cache_write_per_million?: number;
+                            /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                            cache_write_1h_per_million?: number;
+                            /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                            cache_write_12h_per_million?: number;
+                            /** @description USD per million prompt tokens of audio. Not set: as input. */
+                            audio_input_per_million?: number;
+                            /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                            cached_audio_input_per_million?: number;
+                            /** @description USD per million completion tokens of audio. Not set: as output. */
+                            audio_output_per_million?: number;
+                            /** @description USD per million completion tokens of images. Not set: as output. */
+                            image_output_per_million?: number;
+                            /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                            reasoning_output_per_million?: number;
+                        }[];
+                        /** @description USD for each call of a provider. */
+                        per_request_usd?: number;
+                        /** @description USD for each image in the request. */
+                        per_image_usd?: number;
+                        /** @description USD per 1,000 uses of a tool that the provider runs, such as `web_search`. */
+                        server_tools?: {
+                            [key: string]: number;
+                        };
+                        /** @description First day (UTC) of the price, or the moment at which it starts. */
+                        starts?: string;
+                        /** @description Last day (UTC) of the price, or the moment at which it ends. Not set: until its successor. */
+                        ends?: string;
+                        /** @description Prices to come, in order; each starts at its `starts`, else when the one before it ends. */
+                        successors?: {
+                            /** @description USD per million prompt tokens. */
+                            input_per_million: number;
+                            /** @description USD per million completion tokens. */
+                            output_per_million: number;
+                            /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                            cached_input_per_million?: number;
+                            /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                            cache_write_per_million?: number;
+                            /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                            cache_write_1h_per_million?: number;
+                            /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                            cache_write_12h_per_million?: number;
+                            /** @description USD per million prompt tokens of audio. Not set: as input. */
+                            audio_input_per_million?: number;
+                            /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                            cached_audio_input_per_million?: number;
+                            /** @description USD per million completion tokens of audio. Not set: as output. */
+                            audio_output_per_million?: number;
+                            /** @description USD per million completion tokens of images. Not set: as output. */
+                            image_output_per_million?: number;
+                            /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                            reasoning_output_per_million?: number;
+                            /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                            tiers?: {
+                                /** @description What the prompt of one call, cached tokens included, has to exceed. */
+                                above_prompt_tokens: number;
+                                /**
+                                 * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
+                                 * @default request
+                                 * @enum {unknown}
+                                 */
+                                applies_to?: "request" | "excess";
+                                /** @description USD per million prompt tokens. */
+                                input_per_million?: number;
+                                /** @description USD per million completion tokens. */
+                                output_per_million?: number;
+                                /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                                cached_input_per_million?: number;
+                                /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                                cache_write_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                                cache_write_1h_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                                cache_write_12h_per_million?: number;
+                                /** @description USD per million prompt tokens of audio. Not set: as input. */
+                                audio_input_per_million?: number;
+                                /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                                cached_audio_input_per_million?: number;
+                                /** @description USD per million completion tokens of audio. Not set: as output. */
+                                audio_output_per_million?: number;
+                                /** @description USD per million completion tokens of images. Not set: as output. */
+                                image_output_per_million?: number;
+                                /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                                reasoning_output_per_million?: number;
+                            }[];
+                            /** @description Rates by the service tier that the answer names, such as `flex` and `priority`. */
+                            service_tiers?: {
+                                [key: string]: {
+                                    /** @description USD per million prompt tokens. */
+                                    input_per_million?: number;
+                                    /** @description USD per million completion tokens. */
+                                    output_per_million?: number;
+                                    /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                                    cached_input_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                                    cache_write_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                                    cache_write_1h_per_million?: number;
+                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                                    cache_write_12h_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio. Not set: as input. */
+                                    audio_input_per_million?: number;
+                                    /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                                    cached_audio_input_per_million?: number;
+                                    /** @description USD per million completion tokens of audio. Not set: as output. */
+                                    audio_output_per_million?: number;
+                                    /** @description USD per million completion tokens of images. Not set: as output. */
+                                    image_output_per_million?: number;
+                                    /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                                    reasoning_output_per_million?: number;
+                                    /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                                    tiers?: {
+                                        /** @description What the prompt of one call, cached tokens included, has to exceed. */
+                                        above_prompt_tokens: number;
+                                        /**
+                                         * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
+                                         * @default request
+                                         * @enum {unknown}
+                                         */
+                                        applies_to?: "request" | "excess";
+                                        /** @description USD per million prompt tokens. */
+                                        input_per_million?: number;
+                                        /** @description USD per million completion tokens. */
+                                        output_per_million?: number;
+                                        /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                                        cached_input_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                                        cache_write_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                                        cache_write_1h_per_million?: number;
+                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                                        cache_write_12h_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio. Not set: as input. */
+                                        audio_input_per_million?: number;
+                                        /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                                        cached_audio_input_per_million?: number;
+                                        /** @description USD per million completion tokens of audio. Not set: as output. */
+                                        audio_output_per_million?: number;
+                                        /** @description USD per million completion tokens of images. Not set: as output. */
+                                        image_output_per_million?: number;
+                                        /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                                        reasoning_output_per_million?: number;
+                                    }[];
+                                };
+                            };
+                            /** @description Rates by the time of day at which a request is admitted. The first that fits applies. */
+                            discounts?: {
+                                /** @description Time of day (UTC). */
+                                from: string;
+                                /** @description Time of day (UTC), not included; before `from`: of the next day. */
+                                until: string;
+                                /** @description USD per million prompt tokens. */
+                                input_per_million?: number;
+                                /** @description USD per million completion tokens. */
+                                output_per_million?: number;
+                                /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
+                                cached_input_per_million?: number;
+                                /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
+                                cache_write_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
+                                cache_write_1h_per_million?: number;
+                                /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
+                                cache_write_12h_per_million?: number;
+                                /** @description USD per million prompt tokens of audio. Not set: as input. */
+                                audio_input_per_million?: number;
+                                /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
+                                cached_audio_input_per_million?: number;
+                                /** @description USD per million completion tokens of audio. Not set: as output. */
+                                audio_output_per_million?: number;
+                                /** @description USD per million completion tokens of images. Not set: as output. */
+                                image_output_per_million?: number;
+                                /** @description USD per million completion tokens of reasoning. Not set: as output. */
+                                reasoning_output_per_million?: number;
+                            }[];
+                            /** @description USD for each call of a provider. */
+                            per_request_usd?: number;
+                            /** @description USD for each image in the request. */
+                            per_image_usd?: number;
+                            /** @description USD per 1,000 uses of a tool that the provider runs, such as `web_search`. */
+                            server_tools?: {
+                                [key: string]: number;
+                            };
+                            /** @description First day (UTC) of the price, or the moment at which it starts. */
+                            starts?: string;
+                            /** @description Last day (UTC) of the price, or the moment at which it ends. Not set: until its successor. */
+                            ends?: string;
+                        }[];
+                    } | null;
+                    /** @description Day on which the model shuts down, reported in the headers `Sunset` and `Deprecation` of its responses. */
+                    deprecation_date?: string;
+                    /** @description ID of the model to use from that day on. */
+                    replacement?: string;
+                    /** @description IDs of models that answer in its place, in order, where none of its providers can; docs/routing.md. A request that names `models` of its own does not use them. */
+                    fallbacks?: string[];
+                    /** @description Providers of the model: by priority, lowest first, and spread by weight within a priority. */
+                    deployments?: {
+                        /** @description Name of a provider, configured or built in. */
+                        provider: string;
+                        /** @description The provider's own name of the model. */
+                        model: string;
+                        /**
+                         * @description Lowest is tried first.
+                         * @default 0
+                         */
+                        priority?: number;
+                        /**
+                         * @description Share of calls among deployments of the same priority.
+                         * @default 1
+                         */
+                        weight?: number;
+                        /**
+                         * @description Whether the provider may keep data to train on. Not set: as `data_collection` of the provider.
+                         * @enum {unknown}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description Zero data retention. Not set: as `zdr` of the provider. */
+                        zdr?: boolean;
+                        /** @description Where the deployment runs, such as `eu`; what policies compare. */
+                        region?: string;
+                        /**
+                         * @description Protocol for this model, where its provider has several: docs/providers.md, "Responses API". Not set: the usual one.
+                         * @enum {unknown}
+                         */
+                        protocol?: "openai-responses" | "openai-auto";
+                    }[];
+                    /**
+                     * Format: date-time
+                     * @description When the change takes effect (UTC). Not set: at once.
+                     */
+                    effective_from?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the model, or name of the provider. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "model_setting" | "provider_setting";
+                        /** @description From 1, of this name. */
+                        version: number;
+                        /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                        in_force: boolean;
+                        /**
+                         * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                         * @enum {string|null}
+                         */
+                        overridden_by: "configuration" | null;
+                        /** @description ISO 8601 UTC. */
+                        effective_from: string;
+                        /** @description Without keys of providers. Null: removed. */
+                        settings: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Keys of the provider, which are never shown. */
+                        api_keys: {
+                            /** @description Empty for keys of less than 16 characters. */
+                            last4: string;
+                        }[];
+                        /** @description ID of the credential. */
+                        created_by: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteAdminModelsById: {
+        parameters: {
+            path: {
+                /** @description ID of the model, percent-encoded. */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminModelsByIdVersions: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+            path: {
+                /** @description ID of the model, percent-encoded. */
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description ID of the model, or name of the provider. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "model_setting" | "provider_setting";
+                            /** @description From 1, of this name. */
+                            version: number;
+                            /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                            in_force: boolean;
+                            /**
+                             * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                             * @enum {string|null}
+                             */
+                            overridden_by: "configuration" | null;
+                            /** @description ISO 8601 UTC. */
+                            effective_from: string;
+                            /** @description Without keys of providers. Null: removed. */
+                            settings: {
+                                [key: string]: unknown;
+                            } | null;
+                            /** @description Keys of the provider, which are never shown. */
+                            api_keys: {
+                                /** @description Empty for keys of less than 16 characters. */
+                                last4: string;
+                            }[];
+                            /** @description ID of the credential. */
+                            created_by: string | null;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminProvidersByName: {
+        parameters: {
+            path: {
+                /** @description Name of the provider. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the model, or name of the provider. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "model_setting" | "provider_setting";
+                        /** @description From 1, of this name. */
+                        version: number;
+                        /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                        in_force: boolean;
+                        /**
+                         * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                         * @enum {string|null}
+                         */
+                        overridden_by: "configuration" | null;
+                        /** @description ISO 8601 UTC. */
+                        effective_from: string;
+                        /** @description Without keys of providers. Null: removed. */
+                        settings: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Keys of the provider, which are never shown. */
+                        api_keys: {
+                            /** @description Empty for keys of less than 16 characters. */
+                            last4: string;
+                        }[];
+                        /** @description ID of the credential. */
+                        created_by: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putAdminProvidersByName: {
+        parameters: {
+            path: {
+                /** @description Name of the provider. */
+                name: string;
+            };
+        };
+        /** @description One provider; `{}` is enough for a built-in one. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Built-in provider whose protocol, address and variable this one uses. */
+                    kind?: string;
+                    /**
+                     * @description Wire protocol. Built-in providers have their own; others require it.
+                     * @enum {unknown}
+                     */
+                    protocol?: "openai" | "openai-responses" | "anthropic" | "gemini" | "bedrock" | "simulator";
+                    /** @description Address of the API. Built-in providers have their own; others require it. */
+                    base_url?: string;
+                    /** @description Key. Without one, the provider's environment variable is used. */
+                    api_key?: string;
+                    /** @description Several keys; calls are spread over them. */
+                    api_keys?: string[];
+                    /** @description Region of a cloud provider, part of its address. */
+                    region?: string;
+                    /** @description Project of a cloud that bills by project. */
+                    project?: string;
+                    /** @description Version of the API, where the address has one. */
+                    api_version?: string;
+                    /** @description File with the cloud's credentials. Not set: those of the machine. */
+                    credentials_file?: string;
+                    /**
+                     * @description Time-outs of calls, in milliseconds.
+                     * @default {}
+                     */
+                    timeout_ms?: {
+                        /**
+                         * @description Longest wait for a connection.
+                         * @default 5000
+                         */
+                        connect?: number;
+                        /** @description Longest wait for the first event of the answer. Not set: 60000 for streams, `total` for whole answers. */
+                        first_byte?: number;
+                        /**
+                         * @description Longest wait between two events of a stream.
+                         * @default 120000
+                         */
+                        idle?: number;
+                        /**
+                         * @description Longest duration of the whole call.
+                         * @default 1800000
+                         */
+                        total?: number;
+                    };
+                    /** @description Maximum concurrent calls. Not set: no limit. */
+                    max_in_flight?: number;
+                    /**
+                     * @description Whether the provider may keep data to train on. Not set: it may.
+                     * @enum {unknown}
+                     */
+                    data_collection?: "allow" | "deny";
+                    /** @description Zero data retention. Not set: false. */
+                    zdr?: boolean;
+                    /** @description Forward unknown body fields. Not set: true where `base_url` is not a built-in host; built-in hosts get documented fields only. */
+                    forward_unknown?: boolean;
+                    /**
+                     * @description When the client disconnects: cancel the call, or drain it for its exact usage. Not set: drain where the stream of the model may hide reasoning and the hold covers the whole answer, else cancel.
+                     * @enum {unknown}
+                     */
+                    on_disconnect?: "cancel" | "drain";
+                    /**
+                     * Format: date-time
+                     * @description When the change takes effect (UTC). Not set: at once.
+                     */
+                    effective_from?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the model, or name of the provider. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "model_setting" | "provider_setting";
+                        /** @description From 1, of this name. */
+                        version: number;
+                        /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                        in_force: boolean;
+                        /**
+                         * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                         * @enum {string|null}
+                         */
+                        overridden_by: "configuration" | null;
+                        /** @description ISO 8601 UTC. */
+                        effective_from: string;
+                        /** @description Without keys of providers. Null: removed. */
+                        settings: {
+                            [key: string]: unknown;
+                        } | null;
+                        /** @description Keys of the provider, which are never shown. */
+                        api_keys: {
+                            /** @description Empty for keys of less than 16 characters. */
+                            last4: string;
+                        }[];
+                        /** @description ID of the credential. */
+                        created_by: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteAdminProvidersByName: {
+        parameters: {
+            path: {
+                /** @description Name of the provider. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminProvidersByNameVersions: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+            path: {
+                /** @description Name of the provider. */
+                name: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description ID of the model, or name of the provider. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "model_setting" | "provider_setting";
+                            /** @description From 1, of this name. */
+                            version: number;
+                            /** @description False: it takes effect later, or the configuration file or environment has precedence. */
+                            in_force: boolean;
+                            /**
+                             * @description configuration: the file or the environment has an entry of this name. Null: nothing.
+                             * @enum {string|null}
+                             */
+                            overridden_by: "configuration" | null;
+                            /** @description ISO 8601 UTC. */
+                            effective_from: string;
+                            /** @description Without keys of providers. Null: removed. */
+                            settings: {
+                                [key: string]: unknown;
+                            } | null;
+                            /** @description Keys of the provider, which are never shown. */
+                            api_keys: {
+                                /** @description Empty for keys of less than 16 characters. */
+                                last4: string;
+                            }[];
+                            /** @description ID of the credential. */
+                            created_by: string | null;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
                     };
                 };
             };

@@ -1,4 +1,4 @@
-import { oneOf } from './statement.ts'
+import { changesNoted, type MigrationStatement, oneOf } from './statement.ts'
 
 /** Credentials of accounts' own at providers. Secrets are sealed. */
 const providerCredential = `create table provider_credential (
@@ -44,4 +44,24 @@ export const storedResponses: readonly string[] = [response, 'create index respo
 export const requestApis: readonly string[] = [
   'alter table completion add column api text',
   'alter table hold add column api text',
+]
+
+/** Models and providers that operators change at run time: each change is a row; null settings: it was removed. */
+const storedSetting = `create table stored_setting (
+  kind text not null check (kind <> ''),
+  name text not null check (name <> ''),
+  version integer not null check (version > 0),
+  changed_at integer not null check (changed_at > 0),
+  effective_from integer not null check (effective_from >= 0),
+  settings text check (settings is null or json_valid(settings)),
+  secrets blob,
+  created_by text,
+  created_at integer not null check (created_at >= 0),
+  primary key (kind, name, version)
+) strict, without rowid`
+
+export const storedSettings: readonly MigrationStatement[] = [
+  storedSetting,
+  'create index stored_setting_changed_at on stored_setting (changed_at)',
+  changesNoted('stored_setting'),
 ]

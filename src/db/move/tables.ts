@@ -8,6 +8,7 @@ export const MOVED_TABLES: readonly string[] = [
   'credential',
   'sign_in_link',
   'setting',
+  'stored_setting',
   'price_version',
   'credit',
   'key_spending',

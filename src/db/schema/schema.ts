@@ -3,7 +3,7 @@
  * `_nano_usd` bigint; absent is null. A tenant's table has `account_id` first in its primary key and is stored in that
  * order, so that the same schema can be sharded by account. Exempt are `credential`, `sign_in_link` and `device_code` (found
  * by hash, before an account is known), `person`, `identity`, `session` and `guess` (people may belong to several accounts),
- * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `setting`, `instance`, `job` and `schema_migration`
+ * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `setting`, `stored_setting`, `instance`, `job` and `schema_migration`
  * (the same for all);
  * `account` and `credit` are keyed by the account's id alone.
  */
@@ -33,6 +33,7 @@ export interface Database {
   readonly provider_credential: identity.ProviderCredentialTable
   readonly sign_in_link: SignInLinkTable
   readonly setting: SettingTable
+  readonly stored_setting: StoredSettingTable
   readonly credit: money.CreditTable
   readonly key_spending: money.KeySpendingTable
   readonly hold: money.HoldTable
@@ -193,6 +194,25 @@ export interface SignInLinkTable {
 export interface SettingTable {
   key: 'first_account' | 'first_key'
   value: string
+}
+
+/** A version of a model or provider that operators change at run time. */
+export interface StoredSettingTable {
+  kind: string
+  /** ID of the model, or name of the provider. */
+  name: string
+  /** From 1; the highest in effect is in force. */
+  version: number
+  /** See `nextChangedAt`. */
+  changed_at: number
+  effective_from: number
+  /** JSON object without secrets; null: it was removed. */
+  settings: string | null
+  /** Sealed JSON object of the settings that are secret. */
+  secrets: Uint8Array | null
+  /** ID of the credential. */
+  created_by: string | null
+  created_at: number
 }
 
 /** What was asked with an `Idempotency-Key`, and what was answered. */

@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { responseKeys } from '../../../src/app/responses.ts'
 import { SCOPES } from '../../../src/domain/identity/caller.ts'
 import type { AccountId, InvoiceId, KeyId, UserId, WebhookId } from '../../../src/domain/ids.ts'
+import type { StoredEntry } from '../../../src/domain/stored-setting.ts'
 import { createAccount } from '../../../src/features/accounts/queries.ts'
 import { type InvoiceDocument, writeDocument } from '../../../src/features/invoices/document.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
 import { createInvitation } from '../../../src/features/members/invitations.ts'
 import { createResponseStore } from '../../../src/features/responses/store.ts'
 import { insertSession } from '../../../src/features/sessions/queries.ts'
+import { addVersion } from '../../../src/features/stored-settings/store.ts'
 import { type AppForTests, SECRET } from '../browser/signed-in.ts'
 import { testIds } from '../database.ts'
 import { completionRecord, recordCompletions } from '../ledger/completions.ts'
@@ -108,9 +110,24 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     of: 'everybody',
     unknownId: `acc_${NOBODYS}`,
   },
-  '/v1/admin/providers': { make: async () => 'simulator', of: 'everybody', unknownId: 'no-such-provider' },
+  '/v1/admin/models': {
+    make: (app) => makeStored(app, { kind: 'model', name: 'stored', settings: { name: 'Stored' } }),
+    of: 'everybody',
+    unknownId: 'no-such-model',
+  },
+  '/v1/admin/providers': {
+    make: (app) => makeStored(app, { kind: 'provider', name: 'simulator', settings: { protocol: 'simulator' } }),
+    of: 'everybody',
+    unknownId: 'no-such-provider',
+  },
   '/v1/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
   '/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
+}
+
+async function makeStored({ database: { db } }: AppForTests, entry: StoredEntry): Promise<string> {
+  const version = { ...entry, effectiveFrom: 0, createdBy: null }
+  await addVersion(db, version, { keys: [randomBytes(32)], now: Date.now() })
+  return entry.name
 }
 
 /** A cancelled one that has left a diff: it can be read, cancelled, told more and deleted. */

@@ -82,6 +82,16 @@ def is_percentage(value):
     return not isinstance(value, bool) and isinstance(value, (int, float)) and value % 1 == 0 and 1 <= value <= 1000
 
 
+def repair_setting(case):
+    """The simulator, which other requests of this run are answered by, stays; no test leaves this machine."""
+    for name in ("id", "name"):
+        value = (case.path_parameters or {}).get(name)
+        if case.method in ("PUT", "DELETE") and isinstance(value, str) and "simulator" in value:
+            case.path_parameters[name] = "another"
+    if isinstance(case.body, dict) and "base_url" in case.body:
+        case.body["base_url"] = "http://127.0.0.1:9"
+
+
 ADDRESSES = itertools.count()
 
 
@@ -99,6 +109,8 @@ def before_call(context, case, kwargs):
         repair_body(case.body)
     if case.path_parameters and case.path_parameters.get("id") == OWN_KEY and case.method in ("PATCH", "DELETE"):
         case.path_parameters["id"] = "key_00000000000000000other"
+    if case.path.startswith(("/v1/admin/models/{id}", "/v1/admin/providers/{name}")):
+        repair_setting(case)
     if case.path == "/v1/account" and case.method == "PATCH" and isinstance(case.body, dict):
         budget = case.body.get("monthly_budget_usd")
         if isinstance(budget, (int, float)) and 0 <= budget <= 1_000_000_000:

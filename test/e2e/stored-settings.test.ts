@@ -1,0 +1,212 @@
+/** Models and providers that operators change at run time, with two processes on one database. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { CHAT, eventually, hello, open, send } from '../support/client.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
+import { bodyOf, ordinary, streamUntil } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
+import { readStream } from '../support/providers/sse.ts'
+
+const provider = await startFakeProvider(ordinary)
+const config = oneModel(provider.url)
+const first = await startGateway({ config })
+const second = await startGateway({ config, dataDir: first.dataDir })
+const key = await first.key('--operator')
+after(async () => {
+  await second.stop()
+  await first.stop()
+  await provider.close()
+})
+
+const SECRET = 'sk-stored-0123456789abcdef'
+const STORED = { protocol: 'openai', base_url: `${provider.url}/v1`, api_key: SECRET }
+const { id: _, ...SETTINGS } = model('any', 'stored', 'up-model')
+
+interface Version {
+  readonly version: number
+  readonly in_force: boolean
+  readonly overridden_by: string | null
+  readonly settings: Readonly<Record<string, unknown>> | null
+  readonly api_keys: readonly { readonly last4: string }[]
+}
+
+async function ask<T = Version>(
+  path: string,
+  method = 'GET',
+  body?: object,
+): Promise<{ status: number; json: T; text: string }> {
+  const { status, text } = await send(first, path, { key, method, ...(body && { body }) })
+  return { status, text, json: (text === '' ? undefined : JSON.parse(text)) as T }
+}
+
+const statusAt = async (gateway: typeof first, id: string) =>
+  (await send(gateway, CHAT, { key, body: hello({ model: id }) })).status
+
+test('a stored provider and a stored model serve requests in every process, with the stored key', async () => {
+  const put = await ask('/v1/admin/providers/stored', 'PUT', STORED)
+  assert.equal(put.status, 200, put.text)
+  assert.deepEqual([put.json.version, put.json.in_force, put.json.overridden_by], [1, true, null])
+  assert.deepEqual(put.json.api_keys, [{ last4: 'cdef' }])
+  assert.equal((await ask('/v1/admin/models/team%2Fnew', 'PUT', SETTINGS)).status, 200)
+  assert.equal(await statusAt(first, 'team/new'), 200)
+  await eventually(
+    () => statusAt(second, 'team/new'),
+    (status) => status === 200,
+  )
+  assert.equal(provider.calls.at(-1)?.headers['authorization'], `Bearer ${SECRET}`)
+})
+
+test('keys are sealed, and shown nowhere', async () => {
+  assert.ok(!(await ask('/v1/admin/providers/stored')).text.includes(SECRET))
+  assert.ok(!(await ask('/v1/admin/providers/stored/versions')).text.includes(SECRET))
+  assert.ok(!(await ask('/v1/audit?limit=100')).text.includes(SECRET))
+  assert.ok(!first.output().includes(SECRET))
+  if (first.database.startsWith('postgres')) return
+  for (const file of ['turnpike.db', 'turnpike.db-wal']) {
+    assert.ok(!readFileSync(join(first.dataDir, file)).includes(SECRET), file)
+  }
+})
+
+test('a change without a key keeps the stored one; null removes it', async () => {
+  const { api_key: _key, ...others } = STORED
+  const kept = await ask('/v1/admin/providers/stored', 'PUT', { ...others, max_in_flight: 5 })
+  assert.deepEqual([kept.json.version, kept.json.api_keys], [2, [{ last4: 'cdef' }]])
+  assert.equal(await statusAt(first, 'team/new'), 200)
+  assert.equal(provider.calls.at(-1)?.headers['authorization'], `Bearer ${SECRET}`)
+  const removed = await ask('/v1/admin/providers/stored', 'PUT', { ...others, api_key: null })
+  assert.deepEqual(removed.json.api_keys, [])
+  await ask('/v1/admin/providers/stored', 'PUT', STORED)
+})
+
+test('a price change concerns requests that are admitted after it, and no stream that runs', async () => {
+  const told = Promise.withResolvers<void>()
+  provider.answer(streamUntil(told.promise))
+  const stream = await open(first, CHAT, { key, body: hello({ model: 'team/new', stream: true }) })
+  const raised = { ...SETTINGS, pricing: { input_per_million: 1000, output_per_million: 2000 } }
+  assert.equal((await ask('/v1/admin/models/team%2Fnew', 'PUT', raised)).json.version, 2)
+  told.resolve()
+  const { error, done } = readStream(await stream.body.text())
+  assert.deepEqual([error, done], [undefined, true])
+  provider.answer(ordinary)
+  assert.equal(await statusAt(first, 'team/new'), 200)
+  interface Row {
+    readonly cost_usd: number
+    readonly prompt_tokens: number
+    readonly completion_tokens: number
+  }
+  const rows = await eventually(
+    async () => (await ask<{ data: Row[] }>('/v1/usage/completions?model=team%2Fnew&limit=2')).json.data,
+    ([newest]) => (newest?.cost_usd ?? 0) > 0.001,
+  )
+  const at = ({ prompt_tokens, completion_tokens }: Row, factor: number) =>
+    Number(((prompt_tokens + 2 * completion_tokens) * 1e-6 * factor).toFixed(9))
+  const [dear, cheap] = rows as [Row, Row]
+  assert.equal(dear.cost_usd, at(dear, 1000))
+  assert.equal(cheap.cost_usd, at(cheap, 1))
+})
+
+test('a change with `effective_from` waits for its time', async () => {
+  const later = new Date(Date.now() + 86_400_000).toISOString()
+  const planned = await ask('/v1/admin/models/team%2Fnew', 'PUT', { ...SETTINGS, name: 'Later', effective_from: later })
+  assert.deepEqual([planned.status, planned.json.in_force], [200, false], planned.text)
+  assert.notEqual((await ask('/v1/admin/models/team%2Fnew')).json.settings?.['name'], 'Later')
+  const soon = new Date(Date.now() + 300).toISOString()
+  await ask('/v1/admin/models/team%2Fsoon', 'PUT', { ...SETTINGS, effective_from: soon })
+  for (const gateway of [first, second])
+    await eventually(
+      () => statusAt(gateway, 'team/soon'),
+      (status) => status === 200,
+    )
+})
+
+test('the configuration file has precedence, and the answer says so', async () => {
+  const put = await ask('/v1/admin/models/m1', 'PUT', { ...SETTINGS, name: 'Stored' })
+  assert.deepEqual([put.status, put.json.in_force, put.json.overridden_by], [200, false, 'configuration'], put.text)
+  const { data } = (await ask<{ data: { id: string; name: string }[] }>('/v1/models')).json
+  assert.notEqual(data.find(({ id }) => id === 'm1')?.name, 'Stored')
+})
+
+test('a name has at most 128 characters [limit: stored-name]', async () => {
+  for (const [length, status] of [
+    [128, 200],
+    [129, 400],
+  ] as const) {
+    const path = `/v1/admin/models/${'n'.repeat(length)}`
+    assert.equal((await ask(path, 'PUT', SETTINGS)).status, status)
+    if (status === 200) assert.equal((await ask(path, 'DELETE')).status, 204)
+  }
+})
+
+test('what does not fit is refused with the setting and what is allowed, and changes nothing', async () => {
+  for (const [path, body, message] of [
+    [
+      'models/bad',
+      { pricing: { input_per_million: -1, output_per_million: 1 } },
+      /pricing\.input_per_million: found -1/,
+    ],
+    ['models/bad', { deployments: [{ provider: 'nobody', model: 'x' }] }, /deployments\[0\]\.provider: found "nobody"/],
+    ['models/bad', { aliases: ['m1'] }, /aliases\[0\]: found "m1" a second time/],
+    ['models/bad', { priceing: {} }, /did you mean "pricing"/],
+    ['providers/bad', { base_url: 'http://127.0.0.1:9' }, /without protocol/],
+    ['providers/Bad', { protocol: 'openai', base_url: 'http://127.0.0.1:9' }, /names of lower-case letters/],
+    ['models/bad', { effective_from: 'soon' }, /effective_from/],
+  ] as const) {
+    const { status, text } = await ask(`/v1/admin/${path}`, 'PUT', body)
+    assert.equal(status, 400, text)
+    assert.match(JSON.parse(text).error.message, message)
+    assert.equal((await ask(`/v1/admin/${path}`)).status, 404)
+  }
+})
+
+test('a removed model is gone in every process; its versions stay', async () => {
+  const removal = await ask('/v1/admin/models/team%2Fsoon', 'DELETE')
+  assert.equal(removal.status, 204, removal.text)
+  assert.equal((await ask('/v1/admin/models/team%2Fsoon', 'DELETE')).status, 404)
+  for (const gateway of [first, second]) {
+    await eventually(
+      async () => (await send(gateway, '/v1/models', { key })).text,
+      (models) => !models.includes('team/soon'),
+    )
+    assert.equal(await statusAt(gateway, 'team/soon'), 422)
+  }
+  const { data } = (await ask<{ data: Version[] }>('/v1/admin/models/team%2Fsoon/versions')).json
+  assert.deepEqual(
+    data.map(({ version, settings }) => [version, settings === null]),
+    [
+      [2, true],
+      [1, false],
+    ],
+  )
+  const listed = (await ask<{ data: { id: string }[] }>('/v1/admin/models')).json.data.map(({ id }) => id)
+  assert.deepEqual(listed, ['m1', 'team/new'])
+})
+
+test('changes are audited with the names of the settings', async () => {
+  const { data } = (
+    await ask<{ data: { action: string; subject: string; details: { settings: string[] } }[] }>(
+      '/v1/audit?action=provider.changed',
+    )
+  ).json
+  assert.deepEqual(data.at(-1)?.details.settings, ['protocol', 'base_url', 'api_key'])
+  assert.equal(data.at(-1)?.subject, 'stored')
+})
+
+test('`config export` writes what is stored as YAML, with variables in place of keys', async () => {
+  const text = await first.cli('config', 'export')
+  assert.match(text, /^providers:\n {2}stored:\n/m)
+  assert.match(text, /api_key: "?\$\{STORED_API_KEY\}/)
+  assert.match(text, /- id: team\/new/)
+  assert.ok(!text.includes(SECRET))
+})
+
+test('a restart keeps what is stored', async () => {
+  assert.equal(bodyOf(provider.calls.at(-1) as never).model, 'up-model')
+  const third = await startGateway({ config, dataDir: first.dataDir })
+  try {
+    assert.equal(await statusAt(third, 'team/new'), 200)
+  } finally {
+    await third.stop()
+  }
+})
