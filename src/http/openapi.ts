@@ -161,6 +161,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   keys: 'key_',
   members: 'usr_',
   'provider-credentials': 'pcr_',
+  responses: 'resp_',
   sessions: 'ses_',
   webhooks: 'whk_',
 }
@@ -225,9 +226,10 @@ function addLinks(endpoint: Endpoint, endpoints: readonly Endpoint[]): void {
   if (links.length > 0) response.links = Object.fromEntries(links)
 }
 
-/** Responses whose IDs belong to another collection. */
+/** Responses whose IDs belong to another collection, or whose schema is one of several. */
 const LINKED_FROM: Readonly<Record<string, string>> = {
   '/v1/chat/completions': '/v1/usage/completions',
+  '/v1/responses': '/v1/responses',
   '/v1/webhooks/{id}/test': '/v1/webhooks/{id}/deliveries',
 }
 

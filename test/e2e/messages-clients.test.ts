@@ -35,6 +35,7 @@ const gateway = await startGateway({
     models: NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 8000 })),
     plans: { test: { billing: 'postpaid' } },
     accounts: { default_plan: 'test' },
+    responses: { store: true },
     routing: { max_attempts: 1, breaker: { failures: 1000 } },
   },
 })
@@ -63,6 +64,7 @@ interface Package {
 interface Settings {
   readonly baseURL: string
   readonly apiKey: string
+  readonly fetch?: typeof fetch
 }
 
 async function installed(name: string, version: string): Promise<Package> {
@@ -79,7 +81,7 @@ const PROVIDERS = {
   '@ai-sdk/openai, chat': openai.chat,
   '@ai-sdk/openai': openai,
 }
-/** Otherwise the Responses API is sent references to items that it should have stored. */
+/** Otherwise the Responses API is sent references to items that it has stored. */
 const providerOptions = { openai: { store: false } }
 const tools = {
   look: tool({ inputSchema: z.object({ at: z.string() }), execute: async ({ at }) => `nothing at ${at}` }),
@@ -108,6 +110,26 @@ test('the SDK for Python: tool loops, whole and streamed, on every protocol, and
   for (const name of NAMES) assert.ok(models.includes(name), name)
   assert.ok(tokens > 0)
 })
+
+for (const id of NAMES) {
+  test(`@ai-sdk/openai, ${id}: a tool loop that refers to stored items, whole and streamed`, async () => {
+    lookOnce()
+    const sent: string[] = []
+    const noting: typeof fetch = (url, init) => {
+      sent.push(String(init?.body))
+      return fetch(url, init)
+    }
+    const create = createOpenAI({ ...settings, fetch: noting })
+    const request = { model: create(id), prompt: 'Look.', tools, stopWhen: stepCountIs(3), maxRetries: 0 }
+    const { text, steps } = await generateText(request)
+    assert.deepEqual([text, steps.length], ['It is there.', 2])
+    assert.match(sent[1] ?? '', /"type":"item_reference"/)
+    assert.match(provider.calls.at(-1)?.body ?? '', /nothing at left/)
+    const stream = streamText(request)
+    assert.equal((await stream.steps).length, 2)
+    assert.match(provider.calls.at(-1)?.body ?? '', /nothing at left/)
+  })
+}
 
 for (const [name, create] of Object.entries(PROVIDERS)) {
   for (const id of NAMES) {

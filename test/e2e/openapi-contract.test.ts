@@ -32,6 +32,7 @@ const gateway = await startGateway({
   config: {
     server: { trust_proxy: ['127.0.0.1'] },
     webhooks: { allow_private_networks: true },
+    responses: { store: true },
     plans: { test: { billing: 'postpaid', requests_per_minute: 1_000_000, tokens_per_minute: 1_000_000_000 } },
     accounts: { default_plan: 'test' },
   },

@@ -362,7 +362,7 @@ test('a long conversation is parsed on the thread of large bodies', async () => 
 test('a stream of a stored response is refused', async () => {
   const { id } = await create(first, { input: 'One.' })
   const refused = await send(first, `/v1/responses/${id}?stream=true`, { key })
-  assert.deepEqual([refused.status, errorOf(refused).param], [422, 'stream'])
+  assert.deepEqual([refused.status, errorOf(refused).param], [400, 'stream'])
   assert.equal((await send(first, `/v1/responses/${id}?stream=false`, { key })).status, 200)
 })
 

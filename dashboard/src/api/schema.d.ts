@@ -123,7 +123,7 @@ export interface paths {
     "/v1/responses/{id}": {
         /**
          * Get a stored response
-         * @description Returns a response that was created with `store: true`, where the operator allows it. Whole: `stream=true` is refused.
+         * @description Returns a response that was created with `store: true`, where the operator allows it. It is read whole: `stream=true` is refused.
          */
         get: operations["getResponsesById"];
         /**
@@ -2098,8 +2098,8 @@ export interface operations {
     getResponsesById: {
         parameters: {
             query?: {
-                /** @description `true`: 422. */
-                stream?: "true" | "false";
+                /** @description Stored responses are read whole. */
+                stream?: "false";
             };
             path: {
                 id: string;

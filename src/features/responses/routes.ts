@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
+import { routeNotFound } from '../../http/errors.ts'
 import { PAGE_QUERY, readLimit } from '../../http/page.ts'
 import type { ResponseResource } from '../../http/responses-route.ts'
 import { oneOf } from '../../http/wire-fields.ts'
@@ -15,6 +16,9 @@ export interface ResponsesDeps extends Pick<FeatureDeps, 'callerOf'> {
   readonly inputOf: (accountId: AccountId, response: StoredResponse) => Promise<readonly unknown[]>
 }
 
+/** A path of its own, which has no `DELETE`. */
+const INPUT_TOKENS = 'input_tokens'
+
 const config = { scope: 'chat' } as const
 const tags = ['Responses']
 const params = Type.Object({ id: Type.String() })
@@ -23,10 +27,12 @@ const Item = Type.Object({ type: Type.String(), id: Type.String() }, { additiona
 const getSchema = {
   summary: 'Get a stored response',
   description:
-    'Returns a response that was created with `store: true`, where the operator allows it. Whole: `stream=true` is refused.',
+    'Returns a response that was created with `store: true`, where the operator allows it. It is read whole: `stream=true` is refused.',
   tags,
   params,
-  querystring: Type.Object({ stream: Type.Optional(oneOf(['true', 'false'], { description: '`true`: 422.' })) }),
+  querystring: Type.Object({
+    stream: Type.Optional(oneOf(['false'], { description: 'Stored responses are read whole.' })),
+  }),
   response: { 200: Type.Ref('ResponseResource') },
 }
 
@@ -65,13 +71,13 @@ const inputItemsSchema = {
 export function storedResponsesRoutes({ store, callerOf, inputOf }: ResponsesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/responses/:id', { config, schema: getSchema }, async (request) => {
-      if (request.query.stream === 'true') throw wholeOnly()
       const { accountId } = callerOf(request)
       return whole(await requireResponse(store, accountId, request.params.id))
     })
     app.delete('/responses/:id', { config, schema: deleteSchema }, async (request) => {
       const { id } = request.params
       const { accountId } = callerOf(request)
+      if (id === INPUT_TOKENS) throw routeNotFound('DELETE', `/v1/responses/${id}`, ['POST'])
       if (!isResponseId(id) || !(await store.remove({ accountId, id }))) throw notFound()
       return { id, object: 'response' as const, deleted: true as const }
     })
@@ -100,11 +106,6 @@ function notFound(): GatewayError {
   return new GatewayError('not_found', 'No stored response has this ID.')
 }
 
-function wholeOnly(): GatewayError {
-  const message = '`stream=true` is not supported for stored responses: read the response whole.'
-  return new GatewayError('unsupported_parameter', message, { param: 'stream' })
-}
-
 /** As it was answered. */
 function whole({ content }: StoredResponse): Static<typeof ResponseResource> {
   const items: readonly unknown[] = JSON.parse(`[${content.items}]`)
@@ -125,8 +126,8 @@ interface ItemsQuery {
 function itemsPage(items: readonly StoredItem[], { limit: asked, order = 'desc', after }: ItemsQuery) {
   const limit = readLimit(asked)
   const ordered = order === 'asc' ? items : items.toReversed()
-  const start = after === undefined ? 0 : ordered.findIndex(({ id }) => id === after) + 1
-  if (after !== undefined && start === 0) {
+  const start = after === undefined || after === '' ? 0 : ordered.findIndex(({ id }) => id === after) + 1
+  if (after && start === 0) {
     throw new GatewayError('invalid_value', '`after` is not the ID of an input item of this response.', {
       param: 'after',
     })
