@@ -216,6 +216,7 @@ test('a backup of an earlier schema is migrated', async (t) => {
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
   '0019-stored-settings': 'drop table stored_setting',
+  '0018-request-apis': 'alter table completion drop column api; alter table hold drop column api',
   '0017-stored-responses': 'drop table response',
   '0016-provider-credentials': `drop table provider_credential; alter table account drop column provider_credentials;
     alter table hold drop column byok_fee_ppm`,

@@ -76,7 +76,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'PUT /v1/admin/providers/:name': [400], // neither built in nor with an address
   'POST /v1/agents': [400],
-  'POST /v1/provider-credentials': [400],
+  'POST /v1/provider-credentials': [404],
   'POST /v1/webhooks': [400],
   'POST /v1/webhooks/:id/redeliver': [400],
   'POST /v1/events/trigger': [400],

@@ -94,6 +94,7 @@ export async function changeCredential(
   const { db, now, sealer } = deps
   const reference = { accountId: requester.caller.accountId, id }
   const before = await requireCredential(db, reference)
+  if (apiKey === undefined && name === undefined && allowFallback === undefined) return before
   const action = apiKey === undefined ? 'changed' : 'rotated'
   const rotation = apiKey === undefined ? {} : await rotate(apiKey)
   const changed = await db.transaction().execute(async (inside) => {

@@ -83,6 +83,7 @@ test('a rotation tests and replaces the key; each change raises the version of t
   assert.equal((await change({ allow_fallback: true, name: 'new' })).body.allow_fallback, true)
   const [row] = await rows()
   assert.equal(row && sealer.open(row.secret, placeOf(row)), OTHER_KEY)
+  assert.deepEqual([(await change({})).body.last4, await version()], ['-8Xw', 3], 'nothing is no change')
   assert.equal((await request(`${PATH}/${id}`, account, { method: 'DELETE' })).status, 204)
   assert.deepEqual([await rows(), await version()], [[], 4])
   const events = await db.selectFrom('audit').select('action').orderBy('id').execute()
