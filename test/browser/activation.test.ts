@@ -184,7 +184,10 @@ test('a request whose time runs out while the person reads is over', async (t) =
   await page.goto(await site.link())
   await page.waitForURL(`${site.url}/app/`)
   await askAbout(page, device)
-  await site.database.db.updateTable('device_code').set({ created_at: 1, expires_at: 2 }).execute()
+  await site.database.db
+    .updateTable('device_code')
+    .set({ expires_at: Date.now() - 1 })
+    .execute()
   await button(page, 'Approve').click()
   await sees(page, 'This request is no longer valid')
   await page.getByRole('link', { name: 'Enter another code' }).click()

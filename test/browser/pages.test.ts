@@ -70,7 +70,10 @@ async function letDevicesIn(site: Site, page: Page, look: Look): Promise<void> {
   await page.goto((await site.device()).uriComplete)
   await press(page, 'Continue')
   await page.locator('.code-to-compare').waitFor()
-  await site.database.db.updateTable('device_code').set({ created_at: 1, expires_at: 2 }).execute()
+  await site.database.db
+    .updateTable('device_code')
+    .set({ expires_at: Date.now() - 1 })
+    .execute()
   await press(page, 'Approve')
   await page.getByRole('heading', { name: 'This request is no longer valid' }).waitFor()
   await look('over')
