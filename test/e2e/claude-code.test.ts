@@ -1,4 +1,7 @@
-/** Claude Code, as its users run it, on providers of three protocols: it reads and edits a file, and each of its calls is one row. */
+/**
+ * Claude Code, as its users run it, on providers of three protocols: it reads and edits a file, and each of its calls is
+ * one row. Runs on one database: it is about the wire, and the rows are those of the Messages API.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

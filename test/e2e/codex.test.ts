@@ -1,4 +1,7 @@
-/** Codex, as its users run it, on providers of three protocols: it reads and edits a file, and each call is one row. */
+/**
+ * Codex, as its users run it, on providers of three protocols: it reads and edits a file, and each call is one row. Runs
+ * on one database: it is about the wire, and the rows are those of the Responses API.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,4 +1,7 @@
-/** Embeddings at hosts with a format of their own, through the official SDK: what they are sent, and what comes back. */
+/**
+ * Embeddings at hosts with a format of their own, through the official SDK: what they are sent, and what comes back.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'

@@ -1,4 +1,7 @@
-/** A fault of the gateway itself, provoked on every route of the composed application: what clients are told of it. */
+/**
+ * A fault of the gateway itself, provoked on every route of the composed application: what clients are told of it.
+ * Runs on one database: no handler runs.
+ */
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
