@@ -18,7 +18,7 @@ import {
 } from '../../../../test/support/ledger/ledger-store.ts'
 import type { OpenedDatabase } from '../../../db/database.ts'
 import type { SavedResult } from '../../../domain/credit.ts'
-import type { AccountId } from '../../../domain/ids.ts'
+import type { AccountId, KeyId } from '../../../domain/ids.ts'
 import { createCommitter } from '../commit/committer.ts'
 import type { LedgerStore } from './unit.ts'
 
@@ -96,6 +96,15 @@ test('LED-6: two settlements of one completion cannot both be written, even with
   await commit(purchase(1_000n), hold(1), settle(1), hold(1))
   assert.deepEqual(kinds(await commit(settle(1))), ['failed'])
   assert.deepEqual(await creditOf(database), { balance: 960n, held: 100n, charges: 1, completions: 1 })
+})
+
+test('a settlement is counted for its key also where a release of its batch has ended its hold, made under another key', async (t) => {
+  const { db, commit } = await openStore(t)
+  const other = 'key_2' as KeyId
+  await commit(purchase(1_000n), hold(1, { keyId: other, keyBudgetNanoUsd: 500n }), hold(2))
+  assert.deepEqual(kinds(await commit(release(2), settle(2, { keyId: other }, { unrecorded: true }))), ['done', 'done'])
+  const rows = await db.selectFrom('key_spending').select(['key_id', 'spent_nano_usd']).execute()
+  assert.deepEqual(rows, [{ key_id: other, spent_nano_usd: 40n }])
 })
 
 test('what was admitted while the database was away is charged without a hold, once', async (t) => {

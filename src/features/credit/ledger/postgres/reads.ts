@@ -108,6 +108,9 @@ function emptyRefs() {
     corrected: new Map<string, KeyRef>(),
     /** Of settlements: what of it has no hold may have been charged already. */
     settlements: [] as CompletionRecord[],
+    /** Completions whose holds units of the batch end, and those that two or more of its units end. */
+    ended: new Set<string>(),
+    endedTwice: new Set<string>(),
     /** Entries that are made under a key. */
     entries: [] as EntryRef[],
     /** Rows that entries correct. */
@@ -140,9 +143,24 @@ function addRefs(refs: BatchRefs, unit: Unit): void {
   const ref = unit.kind === 'settle' ? unit.record : unit
   accounts.add(ref.accountId)
   if ('id' in ref) holds.push(ref)
+  if (unit.kind === 'settle' || unit.kind === 'release') addEnd(refs, unit.kind === 'settle' ? unit.record : unit)
   if (unit.kind === 'entry') addEntry(refs, unit)
   if (unit.kind === 'settle') settlements.push(unit.record)
   else if (unit.kind === 'hold') addBudgets(refs, unit)
+}
+
+function addEnd({ ended, endedTwice }: BatchRefs, { accountId, id }: HoldKey): void {
+  const name = nameOf(accountId, id)
+  if (ended.has(name)) endedTwice.add(name)
+  else ended.add(name)
+}
+
+/** Settlements that find no hold: there is none, or an earlier unit of the batch has ended it. */
+function lateSettlements({ settlements, endedTwice }: BatchRefs, holds: ReadonlyMap<string, OpenHold>) {
+  return settlements.filter(({ accountId, id }) => {
+    const name = nameOf(accountId, id)
+    return !holds.has(name) || endedTwice.has(name)
+  })
 }
 
 function addEntry({ keys, corrected, entries, adjusted }: BatchRefs, { accountId, once, entry }: EntryUnit): void {
@@ -245,11 +263,11 @@ interface PriorRow extends ChargedRow, Pick<HoldTable, 'account_id' | 'id'> {
 /** A second round trip, where settlements have no hold: they were charged before, or are late. With their keys. */
 async function readCharged(
   client: PostgresClient,
-  { settlements }: BatchRefs,
+  refs: BatchRefs,
   { holds, keys }: { readonly holds: ReadonlyMap<string, OpenHold>; readonly keys: Map<string, KeyState> },
 ): Promise<ReadonlyMap<string, PriorCharge>> {
   const charged = new Map<string, PriorCharge>()
-  const late = settlements.filter(({ accountId, id }) => !holds.has(nameOf(accountId, id)))
+  const late = lateSettlements(refs, holds)
   if (late.length === 0) return charged
   const [rows, keyRows] = await Promise.all([
     send<HoldKey, PriorRow>(client, READ_CHARGED, late),
@@ -311,12 +329,12 @@ function addKey(keys: Map<string, KeyRef>, ref: KeyRef): void {
 /** The keys above the keys of holds, of late settlements and of corrections, with their rows: seldom, so asked for later. */
 async function readAncestors(
   client: PostgresClient,
-  { settlements, corrected }: BatchRefs,
+  refs: BatchRefs,
   { holds, keys }: { readonly holds: ReadonlyMap<string, OpenHold>; readonly keys: Map<string, KeyState> },
 ): Promise<ReadonlyMap<string, readonly KeyId[]>> {
   const lineages = new Map<string, KeyId[]>()
-  const unheld = new Map(corrected)
-  for (const record of settlements) if (!holds.has(nameOf(record.accountId, record.id))) addKey(unheld, record)
+  const unheld = new Map(refs.corrected)
+  for (const record of lateSettlements(refs, holds)) addKey(unheld, record)
   const asked = [...unheld.values()]
   const rows = asked.length === 0 ? [] : (await send<KeyRef, LineageRow>(client, READ_LINEAGES, asked)).rows
   const above = new Map<string, KeyRef>()
