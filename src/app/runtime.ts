@@ -152,6 +152,6 @@ const SIMULATOR = {
   on_disconnect: 'cancel',
 } as const
 
-function buildBook({ models }: Config, providers: ReadonlySet<string>): ModelBook {
-  return buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
+function buildBook({ models, virtual_models: virtualModels }: Config, providers: ReadonlySet<string>): ModelBook {
+  return buildModelBook({ catalogue: CATALOGUE, models, virtualModels, providers, now: Date.now })
 }

@@ -16,7 +16,13 @@ import {
   STREAMS_SCHEMA,
   WEBHOOKS_SCHEMA,
 } from './service-schemas.ts'
-import { MODEL_SCHEMA, NAME_PATTERN, PROVIDER_SCHEMA, ROUTING_SCHEMA } from './upstream-schemas.ts'
+import {
+  MODEL_SCHEMA,
+  NAME_PATTERN,
+  PROVIDER_SCHEMA,
+  ROUTING_SCHEMA,
+  VIRTUAL_MODEL_SCHEMA,
+} from './upstream-schemas.ts'
 import type { SchemaNode } from './validate.ts'
 
 const CONFIG_SCHEMA = Type.Object(
@@ -52,6 +58,10 @@ const CONFIG_SCHEMA = Type.Object(
       description: 'Providers of models, by name.',
     }),
     models: Type.Array(MODEL_SCHEMA, { default: [], description: 'Adds to and overrides the built-in catalogue.' }),
+    virtual_models: Type.Array(VIRTUAL_MODEL_SCHEMA, {
+      default: [],
+      description: 'IDs that stand for several models.',
+    }),
     routing: ROUTING_SCHEMA,
     plans: Type.Record(Type.String({ pattern: NAME_PATTERN }), PLAN_SCHEMA, {
       default: {},

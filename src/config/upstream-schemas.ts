@@ -1,6 +1,6 @@
 /** Settings of what is behind the gateway: providers, models, routing. */
 import { Type } from 'typebox'
-import { type Capability, MODEL_KINDS } from '../domain/model.ts'
+import { type Capability, MODEL_KINDS, VIRTUAL_STICKINESS, VIRTUAL_STRATEGIES } from '../domain/model.ts'
 import { count, defaultedSection, fee, milliseconds, secret, section, text, usd } from './leaf-schemas.ts'
 
 /* Settings of a price: rates, what changes them, and fees. */
@@ -246,6 +246,37 @@ export const MODEL_SCHEMA = section(
     ),
   },
   { description: "One model: added to the built-in catalogue, or overriding one of the catalogue's." },
+)
+
+export const VIRTUAL_MODEL_SCHEMA = section(
+  {
+    id: text('ID for clients.'),
+    name: Type.Optional(text('Name shown to people.')),
+    candidates: Type.Array(
+      section(
+        {
+          model: text('ID of a model.'),
+          weight: Type.Number({
+            minimum: 0,
+            maximum: 1_000_000,
+            default: 1,
+            description: 'Share of requests, with the strategy `weighted`; 0: only where the others cannot answer.',
+          }),
+        },
+        { description: 'One model.' },
+      ),
+      { minItems: 1, maxItems: 100, description: 'The models that may answer; docs/routing.md.' },
+    ),
+    strategy: Type.Enum([...VIRTUAL_STRATEGIES], {
+      default: 'priority',
+      description: 'Which of them is tried first; the others follow.',
+    }),
+    sticky: Type.Enum([...VIRTUAL_STICKINESS], {
+      default: 'none',
+      description: 'For what the model that answered is tried first again.',
+    }),
+  },
+  { description: 'An ID that stands for several models.' },
 )
 
 const fallbackSwitch = (description: string) => Type.Boolean({ default: true, description })

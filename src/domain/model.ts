@@ -51,6 +51,18 @@ export interface PricePeriod {
   readonly endsAt: number
 }
 
+export const VIRTUAL_STRATEGIES = ['priority', 'weighted', 'cheapest', 'fastest', 'least_busy'] as const
+export const VIRTUAL_STICKINESS = ['conversation', 'user', 'none'] as const
+
+/** What a virtual model stands for. */
+export interface VirtualModel {
+  /** IDs of models. */
+  readonly candidates: readonly { readonly model: string; readonly weight: number }[]
+  readonly strategy: (typeof VIRTUAL_STRATEGIES)[number]
+  /** What the choice is remembered for. */
+  readonly sticky: (typeof VIRTUAL_STICKINESS)[number]
+}
+
 /** A model of the price list. */
 export interface Model {
   readonly id: string
@@ -85,6 +97,8 @@ export interface Model {
   readonly supportedParameters: readonly string[]
   /** IDs of the models that answer in its place, in order, where a request names none. */
   readonly fallbacks?: readonly string[] | undefined
+  /** Set on a virtual model, which has no price of its own: one of its candidates answers. */
+  readonly virtual?: VirtualModel | undefined
   readonly deployments: readonly Deployment[]
 }
 

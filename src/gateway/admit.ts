@@ -44,12 +44,19 @@ export interface Incoming {
 
 /** The request, for the models that may answer it. @throws GatewayError */
 export function parse(
-  { models, now }: Pick<GatewayPorts, 'models' | 'now'>,
+  ports: Pick<GatewayPorts, 'models' | 'now' | 'provider' | 'health'>,
   { api, body, caller, headers, routing }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers' | 'routing'>,
 ): RequestedModels {
   const parsed = api.parse(body, headers)
   const request = routing === undefined ? parsed : withRouting(parsed, routing)
-  return requestedModels({ book: models(), caller, request, kind: api.kind ?? 'chat', now })
+  return requestedModels({
+    book: ports.models(),
+    caller,
+    request,
+    kind: api.kind ?? 'chat',
+    now: ports.now,
+    routing: ports,
+  })
 }
 
 /** What the header says replaces what the body says of the same. */
@@ -86,7 +93,7 @@ function admitWith(
   const byokFeePpm = credentials === undefined ? undefined : ports.byok?.feePpm(caller.plan)
   const weighing = { ports, incoming, createdAt, credentials, byokFeePpm }
   const { first, fallbacks, route } =
-    requested.fallbacks.length === 0 && requested.skipped === ''
+    requested.fallbacks.length === 0 && requested.skipped === '' && requested.stickyKey === undefined
       ? alone(weigh(requested.first, weighing))
       : weighAll(requested, weighing)
   const withLimits = (limits: Admission): AdmittedRequest => ({
@@ -161,7 +168,7 @@ function weigh({ request, model, answersAs, preferences }: RequestedModel, weigh
  * model that is called with the account's own credentials alone, others must be as well: nothing falls back to the
  * operator's.
  */
-function weighAll({ first, fallbacks, skipped: before }: RequestedModels, weighing: Weighing): RoutedModels {
+function weighAll({ first, fallbacks, skipped: before, stickyKey }: RequestedModels, weighing: Weighing): RoutedModels {
   const routed: Weighed[] = []
   let skipped = before
   let failure: unknown
@@ -186,7 +193,7 @@ function weighAll({ first, fallbacks, skipped: before }: RequestedModels, weighi
     ordered.map((each) => each.route),
     skipped,
   )
-  return { first: best, fallbacks: others, route }
+  return { first: best, fallbacks: others, route: stickyKey === undefined ? route : { ...route, stickyKey } }
 }
 
 /** Reserved of the rate limits, once, whichever model answers. */

@@ -45,6 +45,7 @@ test('the gateway is given caller, body and time, and answers by itself', async 
       caller: callerOf(),
       body: { any: ['thing'] },
       headers: undefined,
+      routing: undefined,
       findings: undefined,
       requestId: answer.headers['x-request-id'],
       clientRequestId: 'a.b:c-1_2',

@@ -2573,6 +2573,30 @@ export interface operations {
                                     ends?: string;
                                 }[];
                             } | null;
+                            /** @description Only of a virtual model: what it stands for. Its `pricing` is that of the model that answers. */
+                            virtual?: {
+                                /** @enum {unknown} */
+                                strategy: "priority" | "weighted" | "cheapest" | "fastest" | "least_busy";
+                                /** @enum {unknown} */
+                                sticky: "conversation" | "user" | "none";
+                                candidates: {
+                                    model: string;
+                                    weight: number;
+                                }[];
+                                /** @description Prices of the candidates now. Null: none has one. */
+                                price_range: {
+                                    /** @description USD per million prompt tokens. */
+                                    input_per_million: {
+                                        min: number;
+                                        max: number;
+                                    };
+                                    /** @description USD per million completion tokens. */
+                                    output_per_million: {
+                                        min: number;
+                                        max: number;
+                                    };
+                                } | null;
+                            };
                             /** @description ID of the model that this alias names. */
                             alias_of?: string;
                             architecture: {
@@ -2977,6 +3001,30 @@ export interface operations {
                                 ends?: string;
                             }[];
                         } | null;
+                        /** @description Only of a virtual model: what it stands for. Its `pricing` is that of the model that answers. */
+                        virtual?: {
+                            /** @enum {unknown} */
+                            strategy: "priority" | "weighted" | "cheapest" | "fastest" | "least_busy";
+                            /** @enum {unknown} */
+                            sticky: "conversation" | "user" | "none";
+                            candidates: {
+                                model: string;
+                                weight: number;
+                            }[];
+                            /** @description Prices of the candidates now. Null: none has one. */
+                            price_range: {
+                                /** @description USD per million prompt tokens. */
+                                input_per_million: {
+                                    min: number;
+                                    max: number;
+                                };
+                                /** @description USD per million completion tokens. */
+                                output_per_million: {
+                                    min: number;
+                                    max: number;
+                                };
+                            } | null;
+                        };
                         /** @description ID of the model that this alias names. */
                         alias_of?: string;
                         architecture: {

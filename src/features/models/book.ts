@@ -20,6 +20,7 @@ import type {
 } from '../../domain/model.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { pricePeriods } from './price.ts'
+import { type ConfiguredVirtualModel, virtualModel } from './virtual-models.ts'
 
 /** For a model that is not in the catalogue. */
 const DEFAULTS = {
@@ -33,6 +34,7 @@ export interface ModelBookInput {
   readonly catalogue: readonly CatalogueEntry[]
   /** In the file's order. */
   readonly models: readonly ConfiguredModel[]
+  readonly virtualModels?: readonly ConfiguredVirtualModel[] | undefined
   /** Names of configured providers with a supported protocol. */
   readonly providers: ReadonlySet<string>
   /** Unix milliseconds, which select the price. */
@@ -40,7 +42,7 @@ export interface ModelBookInput {
 }
 
 /** Throws when two entries of the file claim one name, a fallback is unknown, or a price is not exact in micro-dollars. */
-export function buildModelBook({ catalogue, models, providers, now }: ModelBookInput): ModelBook {
+export function buildModelBook({ catalogue, models, virtualModels = [], providers, now }: ModelBookInput): ModelBook {
   const entries = [...configuredEntries(models, catalogue), ...catalogueEntries(catalogue, models)]
   checkFallbacks(entries)
   const byName = new Map<string, ListedAtTimes>()
@@ -51,6 +53,11 @@ export function buildModelBook({ catalogue, models, providers, now }: ModelBookI
     const periods = pricePeriods(entry)
     byName.set(model.id, atTimes(model, periods))
     for (const alias of entry.aliases) byName.set(alias, atTimes({ ...model, id: alias, aliasOf: model.id }, periods))
+  }
+  checkVirtual(virtualModels, entries)
+  for (const virtual of virtualModels) {
+    const model = virtualModel(virtual, (id) => byName.get(id)?.otherwise)
+    if (model !== undefined) byName.set(model.id, { periods: [], otherwise: model })
   }
   const ids = [...byName.keys()]
   return {
@@ -124,6 +131,23 @@ function checkFallbacks(entries: readonly ModelEntry[]): void {
     const [near] = nearest(unknown, known, 1)
     const hint = near === undefined ? '' : ` Did you mean '${near}'?`
     throw new Error(`The model '${id}' falls back to '${unknown}', which does not exist.${hint}`)
+  }
+}
+
+/** Throws for an ID that is taken, and for a candidate that does not exist or is of another kind than the first. */
+function checkVirtual(virtualModels: readonly ConfiguredVirtualModel[], entries: readonly ModelEntry[]): void {
+  const kinds = new Map(
+    entries.flatMap(({ id, aliases, kind }) => [id, ...aliases].map((name) => [name, kind] as const)),
+  )
+  const taken = new Set(kinds.keys())
+  for (const { id, candidates } of virtualModels) {
+    if (taken.has(id)) throw new Error(`Two models are called '${id}'; the ID of a virtual model must be its own.`)
+    taken.add(id)
+    for (const { model } of candidates) {
+      if (!kinds.has(model)) throw new Error(`The virtual model '${id}' names '${model}', which does not exist.`)
+      const isSame = (kinds.get(model) ?? 'chat') === (kinds.get(candidates[0]?.model ?? '') ?? 'chat')
+      if (!isSame) throw new Error(`The virtual model '${id}' has models of several kinds.`)
+    }
   }
 }
 

@@ -13,6 +13,7 @@ import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from 
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { isoTime } from '../../lib/time.ts'
 import { mapValues, RATE_NAMES } from './price.ts'
+import { VirtualView } from './virtual-models.ts'
 
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -120,6 +121,7 @@ export const ListedModelSchema = Type.Object(
       Type.Integer({ description: 'Maximum inputs or documents of one request. Absent: not limited, or not known.' }),
     ),
     pricing: orNull(PricingView),
+    virtual: Type.Optional(VirtualView),
     alias_of: Type.Optional(Type.String({ description: 'ID of the model that this alias names.' })),
     architecture: Type.Object({
       input_modalities: Type.Array(Type.String()),

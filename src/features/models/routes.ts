@@ -20,6 +20,7 @@ import { isoTime } from '../../lib/time.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
 import { CodexModelsSchema, codexModels } from './codex-models.ts'
 import { type ListedModel, ListedModelSchema, listModel, modelProviders } from './listed-model.ts'
+import { listVirtual } from './virtual-models.ts'
 
 /** Names that the three of the message are taken from. */
 const NEAREST_CANDIDATES = 50
@@ -66,11 +67,15 @@ const nestedSchema = { hide: true, params: Type.Object({ '*': Type.String() }), 
 /** `GET /models` and `GET /models/{id}`. */
 export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { scope: 'models:read' } as const
+  const listed = (model: Model, book: ModelBook, providers: ListedModel['providers']): ListedModel => ({
+    ...listModel(model, providers, now()),
+    ...(model.virtual !== undefined && { virtual: listVirtual(model.virtual, book.find) }),
+  })
   const one = (request: FastifyRequest, reply: FastifyReply, id: string): ListedModel => {
     const model = models().find(id)
     if (model === undefined || !mayUse(callerOf(request), model)) throw notFound(id, models(), callerOf(request))
     reply.headers(deprecationHeaders(model, now()) ?? {})
-    return listModel(model, modelProviders(status())(model), now())
+    return listed(model, models(), modelProviders(status())(model))
   }
   return async (app) => {
     app.get('/models', { config, schema: listSchema }, async (request) => {
@@ -84,7 +89,7 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
       if (request.headers['anthropic-version'] !== undefined) return messagesList(data)
       return {
         object: 'list' as const,
-        data: data.map((model) => listModel(model, providersOf(model), now())),
+        data: data.map((model) => listed(model, models(), providersOf(model))),
         ...(client_version !== undefined && { models: codexModels(data) }),
       }
     })

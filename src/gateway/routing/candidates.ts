@@ -359,7 +359,7 @@ function stickyAmong(group: readonly Candidate[], prefix: PromptPrefix, health: 
 }
 
 /** Even bits in (0, 1) of any 32 (the finalizer of MurmurHash3). */
-function spread(bits: number): number {
+export function spread(bits: number): number {
   let mixed = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (((mixed ^ (mixed >>> 16)) >>> 0) + 0.5) / 2 ** 32

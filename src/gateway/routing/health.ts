@@ -7,10 +7,11 @@ import type { ProviderCredentialId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
+import { createLruCache } from '../../lib/collections.ts'
 import { trimEndOf } from '../../lib/trim-end.ts'
 import type { ConfiguredProvider, Target, UpstreamProvider } from '../upstream/registry.ts'
 import { createOutputMeasure, type OutputMeasure } from '../usage/hidden-reasoning.ts'
-import { type Affinity, createAffinity, type PromptPrefix } from './affinity.ts'
+import { type Affinity, createAffinity, MAX_REMEMBERED, type PromptPrefix } from './affinity.ts'
 import {
   type Breaker,
   type BreakerSettings,
@@ -149,6 +150,8 @@ export interface Route {
   readonly prefix: PromptPrefix | undefined
   /** What `x-turnpike-route` begins with: better candidates that cannot be called now. */
   readonly skipped: string
+  /** Of a virtual model: what remembers the model that answers. */
+  readonly stickyKey?: string | undefined
 }
 
 export interface Health {
@@ -160,6 +163,8 @@ export interface Health {
   /** Between 0 and 1. */
   readonly random: () => number
   readonly affinity: Affinity
+  /** Which model answered, of conversations and users that stick to it. */
+  readonly stickyModels: { get(key: string): string | undefined; set(key: string, model: string): void }
   /** Candidates by model; dropped with the model and at every `use`. */
   readonly candidates: { get(model: Model): CandidateList | undefined; set(model: Model, list: CandidateList): void }
   providerOf(provider: ConfiguredProvider): ProviderHealth
@@ -192,6 +197,7 @@ export function createHealth({ clock, now, random, settings }: HealthInput): Hea
     now,
     random,
     affinity: createAffinity(),
+    stickyModels: createLruCache<string>(MAX_REMEMBERED),
     candidates: { get: (model) => candidates.get(model), set: (model, list) => void candidates.set(model, list) },
     providerOf,
     use(providers) {

@@ -9,7 +9,8 @@ import { isDeprecated, type Model, type ModelBook, type ModelKind, notPriced, wr
 import type { Price } from '../../domain/price/price.ts'
 import { inputCount, type Task, textParam } from '../../domain/task.ts'
 import { withoutUnpricedTools } from '../../protocols/server-tools.ts'
-import { labelOf, withMember } from './candidates.ts'
+import { type CandidateInput, labelOf, withMember } from './candidates.ts'
+import { orderVirtual } from './virtual.ts'
 
 export interface PricedModel extends Model {
   readonly price: Price
@@ -31,6 +32,8 @@ export interface RequestedModels {
   readonly fallbacks: readonly RequestedModel[]
   /** What `x-turnpike-route` says of models that were left out. */
   readonly skipped: string
+  /** Of a virtual model: what remembers the model that answers. */
+  readonly stickyKey: string | undefined
 }
 
 export interface ModelRequest {
@@ -40,6 +43,8 @@ export interface ModelRequest {
   readonly kind: ModelKind
   /** Unix milliseconds. */
   readonly now: () => number
+  /** What orders the candidates of virtual models. */
+  readonly routing: CandidateInput
 }
 
 const NONE: readonly RequestedModel[] = []
@@ -48,10 +53,11 @@ const NONE: readonly RequestedModel[] = []
 export function requestedModels(asked: ModelRequest): RequestedModels {
   const { request, book } = asked
   const found = book.find(request.model)
-  if (found === undefined || request.routing !== undefined || found.fallbacks !== undefined) return withFallbacks(asked)
+  const isPlain = request.routing === undefined && found?.fallbacks === undefined && found?.virtual === undefined
+  if (found === undefined || !isPlain) return withFallbacks(asked)
   checkModel(asked, found, 'model')
   const first = { ...prepare(found, request), answersAs: request.model, preferences: undefined }
-  return { first, fallbacks: NONE, skipped: '' }
+  return { first, fallbacks: NONE, skipped: '', stickyKey: undefined }
 }
 
 /** A model as a request names it. */
@@ -76,7 +82,9 @@ function withFallbacks(asked: ModelRequest): RequestedModels {
   const usable: RequestedModel[] = []
   let skipped = ''
   let failure: unknown
-  for (const { model, sort } of [first, ...others]) {
+  const { named, stickyKey } = expanded(asked, [first, ...others])
+  for (const { model, sort } of named) {
+    if (usable.length === MAX_MODELS) break
     try {
       const preferences = sort === undefined ? provider : { ...provider, sort }
       usable.push({ ...prepare(model, request), answersAs: model.id, preferences })
@@ -87,8 +95,37 @@ function withFallbacks(asked: ModelRequest): RequestedModels {
     }
   }
   const [best, ...fallbacks] = usable
-  if (best === undefined) throw failure
-  return { first: best, fallbacks, skipped }
+  if (best === undefined) throw failure ?? noneOf(first.model)
+  return { first: best, fallbacks, skipped, stickyKey }
+}
+
+/** Models that one request may be answered by: each is weighed, and what it can cost is held. */
+const MAX_MODELS = 11
+
+interface Expanded {
+  readonly named: readonly Named[]
+  readonly stickyKey: string | undefined
+}
+
+/** With the candidates of virtual models in their place, in order. A key that may use the virtual model may use them by it. */
+function expanded({ book, caller, request, routing, kind, now }: ModelRequest, all: readonly Named[]): Expanded {
+  const named: Named[] = []
+  let stickyKey: string | undefined
+  for (const [at, each] of all.entries()) {
+    const { virtual } = each.model
+    if (virtual === undefined) {
+      if (!isAmong(named, each.model)) named.push(each)
+      continue
+    }
+    const candidates = virtual.candidates.flatMap(({ model: id, weight }) => {
+      const model = book.find(id)
+      return model === undefined || model.kind !== kind || isDeprecated(model, now()) ? [] : [{ model, weight }]
+    })
+    const order = orderVirtual({ virtual, candidates, caller, request }, routing)
+    if (at === 0) stickyKey = order.stickyKey
+    for (const model of order.models) if (!isAmong(named, model)) named.push({ model, sort: each.sort })
+  }
+  return { named, stickyKey }
 }
 
 /** What the end of an ID says of the order of its deployments. */
@@ -156,6 +193,11 @@ function unknownText(book: ModelBook, id: string): string {
   const nearest = book.nearest(id, 3).map((near) => `'${near}'`)
   const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(', ')}?`
   return `The model '${id.slice(0, 100)}' does not exist.${hint} GET /v1/models lists all.`
+}
+
+/** Every candidate of the virtual model has lost its provider, or is past its shutdown. */
+function noneOf({ id }: Model): GatewayError {
+  return new GatewayError('no_candidates', `The virtual model '${id}' has no usable candidate.`, { param: 'model' })
 }
 
 function mayUse({ models }: Caller, { id, aliasOf }: Model): boolean {

@@ -80,7 +80,7 @@ interface Begun {
 /** Every choice has begun. */
 export function recordFirstEvent(
   running: RunningAttempt,
-  { stream, route: { prefix, candidates }, health }: Begun,
+  { stream, route: { prefix, candidates, stickyKey }, health }: Begun,
 ): void {
   const { candidate, target } = running
   const { deployment } = candidate
@@ -97,6 +97,7 @@ export function recordFirstEvent(
   }
   closeOnFirstEvent(deployment.breaker, running, now)
   warm(target.health, candidate.model, running.startedAt)
+  if (stickyKey !== undefined) health.stickyModels.set(stickyKey, candidate.of.id)
   if (prefix !== undefined && candidate.of === candidates[0]?.of)
     health.affinity.remember(prefix, { deployment, credential: target.health })
 }
