@@ -219,6 +219,15 @@ test('candidates that cannot do what the request asks, are not priced or shut do
   assert.deepEqual([none.error?.status, none.error?.code], [400, 'no_candidates'])
 })
 
+test('at most 11 models may answer one request [limit: answering-models]', async () => {
+  const models = Array.from({ length: 12 }, (_, at) =>
+    modelAt(`m${at}`, { deployments: [deployment('a', { model: `m${at}` })] }),
+  )
+  const { ask, failing } = mix({}, { models, weights: models.map(() => 1) })
+  failing.add('a')
+  assert.equal((await ask()).hosts.length, 11)
+})
+
 test('`models` after a virtual model, and a virtual model among them, are tried in order, each model once', async () => {
   const { ask, failing } = mix({})
   for (const name of NAMES) failing.add(name)
