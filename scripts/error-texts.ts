@@ -94,6 +94,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'A page of another site made a browser send the request, possibly with the cookie of the dashboard.',
     action: 'Send it from a page of this server; programs use an API key and `/v1`.',
   },
+  policy_not_satisfiable: {
+    meaning: 'No deployment of the model fulfils the data policy of the account or key.',
+    action: 'Use another model; the operator sets policies in `routing.policies`.',
+  },
   model_not_allowed: {
     meaning: 'The key does not allow this model.',
     action: 'Use one of its models, or change the key.',

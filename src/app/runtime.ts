@@ -110,7 +110,18 @@ function warnOfPriceEnds(book: ModelBook, log: Log): void {
 
 function routingSettings({ routing }: Config): RoutingSettings {
   const { failures, open_ms: openMs } = routing.breaker
-  return { retryBudget: routing.retry_budget, breaker: { failures, openMs }, fallbackOn: routing.fallback_on }
+  return {
+    retryBudget: routing.retry_budget,
+    breaker: { failures, openMs },
+    fallbackOn: routing.fallback_on,
+    policies: policiesIn(routing.policies),
+  }
+}
+
+/** Undefined where there are none, so that requests cost nothing more. */
+function policiesIn(policies: Config['routing']['policies']): RoutingSettings['policies'] {
+  if (policies.length === 0) return undefined
+  return policies.map(({ data_collection: dataCollection, ...policy }) => ({ ...policy, dataCollection }))
 }
 
 const TERMS_OF_NO_PLAN = planTerms(undefined)

@@ -67,6 +67,7 @@ test('without file and environment the defaults hold', async () => {
     retry_budget: 0.2,
     breaker: { failures: 5, open_ms: 30_000 },
     fallback_on: { ...on, context_length: true, content_filter: true, unavailable: true },
+    policies: [],
   })
   assert.deepEqual(
     { ...config.plans },

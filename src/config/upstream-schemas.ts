@@ -314,6 +314,27 @@ export const ROUTING_SCHEMA = defaultedSection(
       },
       { description: 'Failures after which another model may answer: `fallbacks` of a model, `models` of a request.' },
     ),
+    policies: Type.Array(
+      section(
+        {
+          accounts: Type.Optional(Type.Array(text('ID of an account.'), { description: 'Only these accounts.' })),
+          keys: Type.Optional(Type.Array(text('ID of a key.'), { description: 'Only these keys.' })),
+          plans: Type.Optional(Type.Array(text('Name of a plan.'), { description: 'Only accounts of these plans.' })),
+          data_collection: Type.Optional(
+            Type.Enum(['allow', 'deny'], { description: 'deny: only deployments that do not keep data to train on.' }),
+          ),
+          zdr: Type.Optional(Type.Boolean({ description: 'true: only deployments with zero data retention.' })),
+          regions: Type.Optional(
+            Type.Array(text('A region.'), { minItems: 1, description: 'Only deployments in one of these regions.' }),
+          ),
+        },
+        { description: 'One policy; without accounts, keys and plans it concerns everyone.' },
+      ),
+      {
+        default: [],
+        description: 'What every deployment that answers must fulfil; otherwise 403 `policy_not_satisfiable`.',
+      },
+    ),
   },
   { description: 'Retries and fallbacks.' },
 )

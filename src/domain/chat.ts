@@ -184,6 +184,8 @@ export interface ProviderPreferences {
   readonly dataCollection?: 'allow' | 'deny'
   /** Only deployments with zero data retention. */
   readonly zdr?: boolean
+  /** Only deployments in one of these regions. */
+  readonly regions?: readonly string[]
   /** Only deployments that get every parameter of the request. */
   readonly requireParameters?: boolean
 }

@@ -13,7 +13,8 @@ import type { AdmittedRequest, RoutedModel } from './completion.ts'
 import type { Admission, GatewayPorts, StoreAnswer } from './ports.ts'
 import { isOwn } from './routing/account-credentials.ts'
 import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
-import type { Route } from './routing/health.ts'
+import type { Route, RoutingPolicy } from './routing/health.ts'
+import { policiesOf } from './routing/policies.ts'
 import { orderModels, preferredRoute } from './routing/preferences.ts'
 import { type RequestedModel, type RequestedModels, requestedModels, skippedModel } from './routing/requested-models.ts'
 import { callsAtWorst, worstCase } from './worst-case.ts'
@@ -91,7 +92,8 @@ function admitWith(
   const requested = parse(ports, incoming)
   const createdAt = ports.now()
   const byokFeePpm = credentials === undefined ? undefined : ports.byok?.feePpm(caller.plan)
-  const weighing = { ports, incoming, createdAt, credentials, byokFeePpm }
+  const policies = policiesOf(caller, ports.health.settings().policies)
+  const weighing = { ports, incoming, createdAt, credentials, byokFeePpm, policies }
   const { first, fallbacks, route } =
     requested.fallbacks.length === 0 && requested.skipped === '' && requested.stickyKey === undefined
       ? alone(weigh(requested.first, weighing))
@@ -124,6 +126,8 @@ function admitWith(
 const NONE: readonly RoutedModel[] = []
 
 interface Weighing {
+  /** Those that concern the caller. */
+  readonly policies: readonly RoutingPolicy[] | undefined
   readonly ports: GatewayPorts
   readonly incoming: Pick<Incoming, 'caller' | 'findings'>
   /** Unix milliseconds. */
@@ -154,8 +158,11 @@ function weigh({ request, model, answersAs, preferences }: RequestedModel, weigh
   const { ports, incoming, createdAt, credentials, byokFeePpm } = weighing
   const { caller, findings } = incoming
   const routed = { accountId: caller.accountId, credentials, model, request }
+  const { policies } = weighing
   const route =
-    preferences === undefined ? routeRequest(routed, ports) : preferredRoute({ ...routed, preferences }, ports)
+    preferences === undefined && policies === undefined
+      ? routeRequest(routed, ports)
+      : preferredRoute({ ...routed, policies, preferences: preferences ?? {} }, ports)
   const { candidates } = route
   checkSentBytes(callsAtWorst(request, candidates), findings)
   const worst = worstCase({ request, model, candidates, now: createdAt, content: findings?.prompt, byokFeePpm })

@@ -21,7 +21,7 @@ import {
   recordFirstEvent,
   statusOf,
 } from './routing/running-attempt.ts'
-import { createSelection, learn, learnFallback, type Selection, select } from './routing/select.ts'
+import { createSelection, learn, learnFallback, learnUnable, type Selection, select } from './routing/select.ts'
 import { boundsOf, costOf, outputScaleOf } from './settle.ts'
 import { type Call, type CallEnd, startCall } from './upstream/call.ts'
 import { fallbackReason, isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'
@@ -58,6 +58,7 @@ export async function beginAnswer(
         if (!learnFallback(selection, running, { error, maxAttempts })) throw selection.failure ?? error
         continue
       }
+      if (learnUnable(selection, running, error)) continue
       if (isCredentialRefusal(error)) refused += 1
       const hasAttempts = attempt.count - refused < maxAttempts
       if (!hasAttempts || !mayBeTriedElsewhere(error)) throw error

@@ -7,6 +7,7 @@ import {
   healthOf,
   incomingOf,
   modelOf,
+  PATIENT,
   playNetwork,
   refusal,
   requestOf,
@@ -21,10 +22,12 @@ import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
 import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
+import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { responsesApi } from '../protocols/openai-responses/client/index.ts'
 import { readProvider } from '../protocols/routing-fields.ts'
 import { createGateway } from './pipeline.ts'
 import { candidatesOf } from './routing/candidates.ts'
+import type { RoutingPolicy, RoutingSettings } from './routing/health.ts'
 import { record } from './routing/measurements.ts'
 import { EXPLORED_SHARE, preferredRoute } from './routing/preferences.ts'
 
@@ -33,10 +36,13 @@ const good = whole(answer({ content: 'Hi' }, { usage: counts(10, 3) }))
 const bad = new Set<string>()
 
 /** What was called, in order, and what became of it. */
-async function send(body: object, { failing = bad, over = {}, models = [modelOver({})] }: SendInput = {}) {
+async function send(
+  body: object,
+  { failing = bad, over = {}, models = [modelOver({})], settings = PATIENT }: SendInput = {},
+) {
   const network = playNetwork(({ url }): Script => (failing.has(new URL(url).hostname[0] ?? '') ? refusal(503) : good))
   const upstreams = NAMES.map((name) => upstreamOf({ transport: network.transport, name }))
-  const { ports, records, credit } = testPorts({ upstreams, models })
+  const { ports, records, credit } = testPorts({ upstreams, models, health: healthOf({}, settings) })
   const client = testClient()
   const error = await createGateway(ports, () => ({ maxAttempts: 10 }))
     .complete(incomingOf(body, over), client)
@@ -62,6 +68,7 @@ interface SendInput {
   readonly failing?: ReadonlySet<string>
   readonly over?: Parameters<typeof incomingOf>[1]
   readonly models?: readonly Model[]
+  readonly settings?: RoutingSettings
 }
 
 const modelOver = (over: Partial<Model>): Model =>
@@ -131,6 +138,59 @@ test('data policies of a request go by deployment, else by provider', async () =
   assert.equal((await send(chat({ provider: { zdr: true } }), { models })).hosts, 'b')
   assert.equal((await send(chat({ provider: { data_collection: 'deny' } }), { models })).hosts, 'c')
   assert.equal((await send(chat({ provider: { data_collection: 'allow', zdr: false } }), { models })).hosts, 'a')
+})
+
+test('a data policy concerns its accounts, keys and plans, and is enforced whatever the request says', async () => {
+  const deployments = [
+    deployment('a', { region: 'us', zdr: true }),
+    deployment('b', { priority: 1, region: 'EU' }),
+    deployment('c', { priority: 2, region: 'eu', zdr: true, dataCollection: 'deny' }),
+  ]
+  const price = { inputMicroUsd: 1, outputMicroUsd: 1 }
+  const models = [modelOf({ deployments }), modelOf({ id: 'm2', price, deployments: [deployment('d')] })]
+  const caller = callerOf()
+  const { accountId, keyId, plan } = caller
+  const hosts = async (policies: readonly RoutingPolicy[], body: object = {}) => {
+    const { error, hosts: called } = await send(chat(body), { models, settings: { ...PATIENT, policies } })
+    return error?.code ?? called
+  }
+  assert.equal(await hosts([{ regions: ['eu'] }]), 'b')
+  assert.equal(await hosts([{ accounts: [accountId], zdr: true }]), 'a')
+  assert.equal(await hosts([{ keys: [keyId], dataCollection: 'deny' }]), 'c')
+  assert.equal(await hosts([{ plans: [plan], zdr: true }, { regions: ['eu'] }]), 'c', 'every one holds')
+  assert.equal(await hosts([{ accounts: ['acc_2'], zdr: true, regions: ['moon'] }]), 'a', 'another account')
+  assert.equal(await hosts([{ keys: ['key_2'], plans: [plan], regions: ['moon'] }]), 'a', 'another key')
+  assert.equal(await hosts([{ regions: ['moon'] }]), 'policy_not_satisfiable')
+  assert.equal(await hosts([{ regions: ['moon'] }], { models: ['m2'] }), 'policy_not_satisfiable')
+  assert.equal(await hosts([{ zdr: true }], { provider: { zdr: false, only: ['b'] } }), 'no_candidates')
+  assert.equal(await hosts([], { provider: { regions: ['eu'] } }), 'b', 'a request may ask for a region itself')
+})
+
+test('no failure leads past a policy: fallbacks that do not fulfil it are never called', async () => {
+  const models = [
+    modelOf({ deployments: [deployment('a', { zdr: true }), deployment('b', { priority: 1 })] }),
+    modelOf({ id: 'm2', deployments: [deployment('c')] }),
+    modelOf({ id: 'm3', deployments: [deployment('d', { zdr: true })] }),
+  ]
+  const settings = { ...PATIENT, policies: [{ zdr: true }] }
+  const { hosts } = await send(chat({ models: ['m2', 'm3'] }), { models, settings, failing: new Set(NAMES) })
+  assert.deepEqual(new Set(hosts), new Set(['a', 'd']))
+})
+
+test('a deployment whose protocol cannot express the request is passed over, before anything is sent', async () => {
+  const tool = { type: 'custom', custom: { name: 'f' } }
+  const network = playNetwork(() => good)
+  const upstreams = [
+    upstreamOf({ transport: network.transport, name: 'a' }),
+    upstreamOf({ transport: network.transport, name: 'b', protocol: openaiChat({ customTools: true }) }),
+  ]
+  const deployments = [deployment('a'), deployment('b', { priority: 1 })]
+  const { ports, records } = testPorts({ upstreams, models: [modelOf({ deployments })] })
+  const client = testClient()
+  await createGateway(ports, () => ({ maxAttempts: 1 })).complete(incomingOf(chat({ tools: [tool] })), client)
+  assert.deepEqual(network.hosts(), ['b.test'])
+  assert.deepEqual([records.length, records[0]?.attempts], [1, 1])
+  assert.match(client.headers?.['x-turnpike-route'] ?? '', /^a;model="a-model";skipped=unsupported_parameter, b;/)
 })
 
 test('require_parameters skips candidates that would drop a parameter', async () => {

@@ -93,6 +93,7 @@ const MEMBERS: Readonly<Record<string, Read>> = {
   allow_fallbacks: (value, name) => ({ allowFallbacks: booleanAt(value, name) }),
   data_collection: (value, name) => ({ dataCollection: oneOf(value, name, ['allow', 'deny']) }),
   zdr: (value, name) => ({ zdr: booleanAt(value, name) }),
+  regions: (value, name) => ({ regions: namesAt(value, name) }),
   require_parameters: (value, name) => ({ requireParameters: booleanAt(value, name) }),
 }
 

@@ -31,6 +31,18 @@ export interface RoutingSettings {
   readonly breaker: BreakerSettings
   /** For which failures another model may answer; absent: for all. */
   readonly fallbackOn?: Readonly<Record<FallbackReason, boolean>> | undefined
+  /** Absent: there are none. */
+  readonly policies?: readonly RoutingPolicy[] | undefined
+}
+
+/** What the operator demands of every deployment that answers these callers; absent lists: all of them. */
+export interface RoutingPolicy {
+  readonly accounts?: readonly string[] | undefined
+  readonly keys?: readonly string[] | undefined
+  readonly plans?: readonly string[] | undefined
+  readonly dataCollection?: 'allow' | 'deny' | undefined
+  readonly zdr?: boolean | undefined
+  readonly regions?: readonly string[] | undefined
 }
 
 /** One model at one provider. */

@@ -11,8 +11,9 @@ import { droppedParameters } from '../upstream/call.ts'
 import { isOwn } from './account-credentials.ts'
 import { promptPrefixOf } from './affinity.ts'
 import { type CandidateInput, candidatesFor, orderCandidates } from './candidates.ts'
-import type { Candidate, CandidateList, Health, Route, Why } from './health.ts'
+import type { Candidate, CandidateList, Health, Route, RoutingPolicy, Why } from './health.ts'
 import { latencyMs, tokensPerSecond } from './measurements.ts'
+import { unfulfilled } from './policies.ts'
 
 export interface Preferred {
   readonly accountId: string
@@ -21,9 +22,11 @@ export interface Preferred {
   readonly model: Model & { readonly price: Price }
   readonly request: ChatRequest
   readonly preferences: ProviderPreferences
+  /** That concern the caller; every one is fulfilled. */
+  readonly policies?: readonly RoutingPolicy[] | undefined
 }
 
-/** @throws GatewayError `no_candidates` where none is left. */
+/** @throws GatewayError `no_candidates` where none is left, `policy_not_satisfiable` where a policy leaves none. */
 export function preferredRoute(preferred: Preferred, input: CandidateInput): Route {
   const { model, request, preferences, accountId, credentials } = preferred
   const { health } = input
@@ -53,12 +56,13 @@ export function preferredRoute(preferred: Preferred, input: CandidateInput): Rou
   }
 }
 
-type Exclusion = 'only' | 'ignore' | 'order' | 'data_collection' | 'zdr' | 'require_parameters'
+type Exclusion = 'only' | 'ignore' | 'order' | 'data_collection' | 'zdr' | 'regions' | 'require_parameters'
 
-function keptOf(preferred: Preferred, { candidates }: CandidateList): readonly Candidate[] {
+function keptOf(preferred: Preferred, list: CandidateList): readonly Candidate[] {
   const { preferences, model } = preferred
-  const { only, ignore, order, allowFallbacks, dataCollection, zdr, requireParameters } = preferences
-  const isFiltered = only ?? ignore ?? dataCollection ?? zdr ?? requireParameters
+  const candidates = allowedOf(preferred, list)
+  const { only, ignore, order, allowFallbacks, dataCollection, zdr, regions, requireParameters } = preferences
+  const isFiltered = only ?? ignore ?? dataCollection ?? zdr ?? regions ?? requireParameters
   if (isFiltered === undefined && (order === undefined || allowFallbacks !== false)) return candidates
   const kept = candidates.filter((candidate) => exclusionOf(candidate, preferred) === undefined)
   if (kept.length > 0) return kept
@@ -68,14 +72,24 @@ function keptOf(preferred: Preferred, { candidates }: CandidateList): readonly C
   )
 }
 
+/** Those that fulfil the policies. */
+function allowedOf({ policies, model }: Preferred, { candidates }: CandidateList): readonly Candidate[] {
+  if (policies === undefined) return candidates
+  const allowed = candidates.filter((each) => policies.every((policy) => unfulfilled(each, policy) === undefined))
+  if (allowed.length > 0) return allowed
+  const [candidate] = candidates
+  const reasons = policies.flatMap((policy) => (candidate && unfulfilled(candidate, policy)) ?? [])
+  const message = `The data policy (${[...new Set(reasons)].join(', ')}) allows no provider of the model '${model.id}'.`
+  throw new GatewayError('policy_not_satisfiable', message, { param: 'model' })
+}
+
 function exclusionOf(candidate: Candidate, { preferences, request, model }: Preferred): Exclusion | undefined {
-  const { only, ignore, order, allowFallbacks, dataCollection, zdr, requireParameters } = preferences
+  const { only, ignore, order, allowFallbacks, requireParameters } = preferences
   if (only !== undefined && rankIn(only, candidate) < 0) return 'only'
   if (ignore !== undefined && rankIn(ignore, candidate) >= 0) return 'ignore'
   if (order !== undefined && allowFallbacks === false && rankIn(order, candidate) < 0) return 'order'
-  if (dataCollection === 'deny' && candidate.facts.dataCollection !== 'deny') return 'data_collection'
-  if (zdr === true && !candidate.facts.zdr) return 'zdr'
-  if (requireParameters !== true) return undefined
+  const fact = unfulfilled(candidate, preferences)
+  if (fact !== undefined || requireParameters !== true) return fact
   const [target] = candidate.targets
   return target === undefined || droppedParameters(target, request, model).length > 0 ? 'require_parameters' : undefined
 }

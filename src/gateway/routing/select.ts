@@ -146,6 +146,13 @@ function keep(selection: Selection, isKept: (candidate: Candidate) => boolean): 
   selection.again = selection.again.filter(isKept)
 }
 
+/** A provider whose protocol cannot express the request is passed over. @returns whether another candidate is left. */
+export function learnUnable(selection: Selection, running: RunningAttempt, error: unknown): boolean {
+  if (!(error instanceof GatewayError) || error.status !== 422 || selection.left.length === 0) return false
+  noteUnable(selection, running, error)
+  return true
+}
+
 /** The provider's protocol cannot express the request: nothing was sent. */
 function noteUnable(selection: Selection, running: RunningAttempt, error: GatewayError): void {
   const { label } = running.candidate
