@@ -18,7 +18,7 @@ import {
 import { completion as answer, counts } from '../../test/support/providers/answers.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model, VirtualModel } from '../domain/model.ts'
-import { virtualModel } from '../features/models/virtual-models.ts'
+import { virtualModel } from '../features/models/book.ts'
 import { createGateway } from './pipeline.ts'
 import { candidatesOf } from './routing/candidates.ts'
 import { record } from './routing/measurements.ts'

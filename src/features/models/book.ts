@@ -17,10 +17,10 @@ import type {
   ModelBook,
   ModelKind,
   PricePeriod,
+  VirtualModel,
 } from '../../domain/model.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { pricePeriods } from './price.ts'
-import { type ConfiguredVirtualModel, virtualModel } from './virtual-models.ts'
 
 /** For a model that is not in the catalogue. */
 const DEFAULTS = {
@@ -293,4 +293,50 @@ function supportedParameters(
   if (function_calling) parameters.push('tool_choice', 'tools')
   if (json_mode) parameters.push('response_format')
   return parameters.sort()
+}
+
+/** A virtual model in the configuration file. */
+export interface ConfiguredVirtualModel {
+  readonly id: string
+  readonly name?: string | undefined
+  readonly candidates: readonly { readonly model: string; readonly weight?: number | undefined }[]
+  readonly strategy?: VirtualModel['strategy'] | undefined
+  readonly sticky?: VirtualModel['sticky'] | undefined
+}
+
+/**
+ * Returns the model that stands for its usable candidates; undefined where none of them has a provider. It can do what any
+ * of them can.
+ */
+export function virtualModel(
+  { id, name = id, candidates, strategy = 'priority', sticky = 'none' }: ConfiguredVirtualModel,
+  find: (id: string) => Model | undefined,
+): Model | undefined {
+  const found = candidates.flatMap(({ model }) => find(model) ?? [])
+  const [first] = found
+  if (first === undefined) return undefined
+  const known = found.flatMap(({ maxOutputTokens }) => maxOutputTokens ?? [])
+  return {
+    id,
+    name,
+    ownedBy: 'virtual',
+    created: 0,
+    kind: first.kind,
+    capabilities: {
+      streaming: found.some(({ capabilities }) => capabilities.streaming),
+      function_calling: found.some(({ capabilities }) => capabilities.function_calling),
+      vision: found.some(({ capabilities }) => capabilities.vision),
+      json_mode: found.some(({ capabilities }) => capabilities.json_mode),
+    },
+    contextWindow: Math.max(...found.map(({ contextWindow }) => contextWindow)),
+    maxOutputTokens: known.length < found.length ? undefined : Math.max(...known),
+    price: undefined,
+    priceVersion: undefined,
+    aliasOf: undefined,
+    deprecationDate: undefined,
+    inputModalities: [...new Set(found.flatMap(({ inputModalities }) => inputModalities))],
+    supportedParameters: [...new Set(found.flatMap(({ supportedParameters }) => supportedParameters))].sort(),
+    deployments: found.flatMap(({ deployments }) => deployments),
+    virtual: { strategy, sticky, candidates: candidates.map(({ model, weight = 1 }) => ({ model, weight })) },
+  }
 }

@@ -5,15 +5,18 @@ import {
   isDeprecated,
   MODEL_KINDS,
   type Model,
+  type ModelBook,
   type ModelKind,
   type PricePeriod,
+  VIRTUAL_STICKINESS,
+  VIRTUAL_STRATEGIES,
+  type VirtualModel,
 } from '../../domain/model.ts'
 import { usdNumber } from '../../domain/money.ts'
 import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from '../../domain/price/price.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { isoTime } from '../../lib/time.ts'
 import { mapValues, RATE_NAMES } from './price.ts'
-import { VirtualView } from './virtual-models.ts'
 
 const orNull = <Schema extends Parameters<typeof Type.Optional>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -92,6 +95,28 @@ const PricingView = Type.Object(
     description:
       'Null: not known, or none applies now, and then the model cannot be called. The rules are those of docs/prices.md.',
   },
+)
+
+const Range = (description: string) =>
+  Type.Object({ min: Type.Number(), max: Type.Number() }, { description: `USD per million ${description}` })
+
+const VirtualView = Type.Object(
+  {
+    strategy: Type.Enum([...VIRTUAL_STRATEGIES]),
+    sticky: Type.Enum([...VIRTUAL_STICKINESS]),
+    candidates: Type.Array(Type.Object({ model: Type.String(), weight: Type.Number() })),
+    price_range: Type.Union(
+      [
+        Type.Object({
+          input_per_million: Range('prompt tokens.'),
+          output_per_million: Range('completion tokens.'),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Prices of the candidates now. Null: none has one.' },
+    ),
+  },
+  { description: 'Only of a virtual model: what it stands for. Its `pricing` is that of the model that answers.' },
 )
 
 /** The wire shape of a model: the service interface's fields, and those that other tools read. */
@@ -286,4 +311,24 @@ function listRates(rates: RateOverrides): { [Name in (typeof RATE_NAMES)[keyof T
 
 function timeOf(minute: number): string {
   return [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+export function listVirtual(
+  { strategy, sticky, candidates }: VirtualModel,
+  find: ModelBook['find'],
+): Static<typeof VirtualView> {
+  const prices = candidates.flatMap(({ model }) => find(model)?.price ?? [])
+  const range = (rates: readonly number[]) => ({ min: Math.min(...rates) / 1e6, max: Math.max(...rates) / 1e6 })
+  return {
+    strategy,
+    sticky,
+    candidates: candidates.map(({ model, weight }) => ({ model, weight })),
+    price_range:
+      prices.length === 0
+        ? null
+        : {
+            input_per_million: range(prices.map(({ inputMicroUsd }) => inputMicroUsd)),
+            output_per_million: range(prices.map(({ outputMicroUsd }) => outputMicroUsd)),
+          },
+  }
 }

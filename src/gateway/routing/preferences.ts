@@ -5,6 +5,7 @@
 import type { AccountCredentials } from '../../domain/account-credential.ts'
 import type { ChatRequest, MaxPrice, ProviderPreferences, SortOrder } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { Model } from '../../domain/model.ts'
 import type { Price } from '../../domain/price/tariff.ts'
 import { droppedParameters } from '../upstream/call.ts'
@@ -13,7 +14,6 @@ import { promptPrefixOf } from './affinity.ts'
 import { type CandidateInput, candidatesFor, orderCandidates } from './candidates.ts'
 import type { Candidate, CandidateList, Health, Route, RoutingPolicy, Why } from './health.ts'
 import { latencyMs, tokensPerSecond } from './measurements.ts'
-import { unfulfilled } from './policies.ts'
 
 export interface Preferred {
   readonly accountId: string
@@ -238,4 +238,33 @@ function modelScore({ price, route, request }: Rated, by: SortOrder, health: Hea
     best = Math.min(best, scoreOf(candidate, by, { health, stream: request.stream }) ?? best)
   }
   return best
+}
+
+/*
+ * Data policies: what the operator demands of the deployments that answer an account, a key or a plan.
+ */
+
+type Demand = Pick<RoutingPolicy, 'dataCollection' | 'zdr' | 'regions'>
+
+/** Those that concern a caller; undefined: none. */
+export function policiesOf(
+  { accountId, keyId, plan }: Caller,
+  policies: readonly RoutingPolicy[] | undefined,
+): readonly RoutingPolicy[] | undefined {
+  if (policies === undefined) return undefined
+  const own = policies.filter(
+    ({ accounts, keys, plans }) =>
+      (accounts?.includes(accountId) ?? true) && (keys?.includes(keyId) ?? true) && (plans?.includes(plan) ?? true),
+  )
+  return own.length === 0 ? undefined : own
+}
+
+/** What of a demand a candidate does not fulfil; undefined: it does. */
+export function unfulfilled({ facts }: Candidate, demand: Demand): 'data_collection' | 'zdr' | 'regions' | undefined {
+  const { dataCollection, zdr, regions } = demand
+  if (dataCollection === 'deny' && facts.dataCollection !== 'deny') return 'data_collection'
+  if (zdr === true && !facts.zdr) return 'zdr'
+  const { region } = facts
+  const isElsewhere = regions?.every((each) => each.toLowerCase() !== region?.toLowerCase())
+  return isElsewhere === true ? 'regions' : undefined
 }
