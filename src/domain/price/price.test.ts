@@ -26,6 +26,21 @@ test('a charge is rounded up once, over the sum of its parts', () => {
   assert.equal(chargeNanoUsd({ prompt: 1000, completion: 1 }, price), 2n)
 })
 
+test('with an account’s own credential the charge is a share of the cost, rounded up, and the lines are the cost', () => {
+  const usage = { prompt: 10, completion: 5 }
+  const { nanoUsd: cost, lines } = priceUsage(usage, PRICE)
+  for (const [feePpm, charge] of [
+    [0, 0n],
+    [1, 1n],
+    [50_000, (cost + 19n) / 20n],
+    [1_000_000, cost],
+  ] as const) {
+    const priced = priceUsage({ ...usage, byok: { feePpm } }, PRICE)
+    assert.deepEqual(priced, { nanoUsd: charge, listNanoUsd: cost, rule: 'byok', lines })
+    assert.equal(chargeNanoUsd({ ...usage, byok: { feePpm } }, PRICE), charge)
+  }
+})
+
 test('more cached than prompt tokens are not charged twice', () => {
   assert.equal(chargeNanoUsd({ prompt: 10, completion: 0, cached: 1000, cacheWrite: 1000 }, PRICE), 700n)
 })

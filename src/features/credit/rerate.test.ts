@@ -44,6 +44,15 @@ const ledgerOf = ({ db }: CreditFixture, { id }: Account) =>
     .orderBy('number')
     .execute()
 
+test('a charge for a call with the account’s own credential is corrected by the share that is charged', async (t) => {
+  const creditService = await setUp(t)
+  const { payer, spend } = creditService
+  const usageDetail = { byok: { feePpm: 50_000, listNanoUsd: '50000' } }
+  await spend(payer, { ...AT_DEAR, costNanoUsd: 2_500n, usageDetail })
+  const summary = await rated(creditService, payer)
+  assert.deepEqual([summary.corrected, summary.refundedNanoUsd], [1, 1_250n])
+})
+
 test('a charge at another price is corrected by a new row that names it, once, and none of the others', async (t) => {
   const creditService = await setUp(t)
   const { payer, spend } = creditService

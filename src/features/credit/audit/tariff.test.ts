@@ -57,6 +57,7 @@ const usage = fc.record({
   imageOutput: count,
   reasoning: count,
   images: fc.integer({ min: 0, max: 3 }),
+  byok: optional(fc.record({ feePpm: fc.integer({ min: 0, max: 1_000_000 }) })),
   serverTools: fc.constantFrom({}, { web_search: 2 }, { unknown: 1 }),
   serviceTier: fc.constantFrom('flex', 'default', 'constructor'),
   calls: fc.integer({ min: 1, max: 3 }),
