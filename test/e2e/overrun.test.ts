@@ -12,10 +12,15 @@ const LIMIT = 100
 const WORDS = 3000
 const IN_FLIGHT = 20
 
+let called = 0
+const allCalled = Promise.withResolvers<void>()
+
 /** Ten times the limit as text, and a billion tokens of either kind as figures; streams go on long past the limit. */
 const lies: Script = async (call, reply) => {
   if (bodyOf(call).stream === true) return slowStream(WORDS, 1)(call, reply)
-  await reply.wait(50)
+  called += 1
+  if (called === IN_FLIGHT) allCalled.resolve()
+  await allCalled.promise // the first answer may leave nothing to hold for the last request
   reply.head(200, { 'content-type': 'application/json' })
   reply.end(JSON.stringify(completion({ content: 'word '.repeat(10 * LIMIT) }, { usage: counts(1e9, 1e9) })))
 }
