@@ -26,7 +26,11 @@ const gateway = await startGateway({
     providers: Object.fromEntries(
       natives.map(([name, { settings }]) => [name, { ...settings, base_url: `${provider.url}/${name}` }]),
     ),
-    models: natives.map(([name, native]) => ({ ...model(name, name, native.model), max_output_tokens: 4000 })),
+    models: natives.map(([name, native]) => ({
+      ...model(name, name, native.model),
+      max_output_tokens: 4000,
+      aliases: [`claude-${name}`],
+    })),
     plans: { test: { billing: 'postpaid' } },
     accounts: { default_plan: 'test' },
     routing: { max_attempts: 1, breaker: { failures: 1000 } },
@@ -301,6 +305,17 @@ test('a cache mark on the result of a tool reaches Anthropic on that result', as
   const [sent] = JSON.parse(lastCall().body).messages.at(-1).content
   assert.deepEqual([sent.type, sent.cache_control], ['tool_result', control])
   assert.ok(!JSON.stringify(sent.content).includes('cache_control'))
+})
+
+test('an alias that begins with claude- is listed, and reaches the model of any provider', async () => {
+  const listed = (await client.models.list({ limit: 1000 })).data.map(({ id }) => id)
+  for (const [name, native] of natives) {
+    provider.answer(answerNative(native, FULL))
+    const { model: named, content } = await client.messages.create(ask(`claude-${name}`))
+    assert.deepEqual([named, content.some(({ type }) => type === 'text')], [`claude-${name}`, true])
+    assert.match(lastCall().path, new RegExp(`^/${name}/`))
+    assert.ok(listed.includes(`claude-${name}`), listed.join(', '))
+  }
 })
 
 test('HEAD / answers 200, by which clients find out whether the gateway is there', async () => {
