@@ -85,7 +85,7 @@ export interface App {
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly sockets: Sockets
-  /** Applies providers, models, plans and routing. Rejects without effect when they are inconsistent. */
+  /** Applies providers, models, plans, routing and responses. Rejects without effect when they are inconsistent. */
   reload(config: Config): Promise<void>
   /** Rejects new requests from now on. */
   drain(): void

@@ -1,4 +1,4 @@
-/** State of the data plane that a reload replaces: providers, models, plans, routing. */
+/** State of the data plane that a reload replaces: providers, models, plans, routing, responses. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { CATALOGUE } from '../../catalogue/index.ts'

@@ -122,17 +122,17 @@ function deepFreeze<Value>(value: Value): Value {
 }
 
 /**
- * Returns the configuration after a reload: providers, models, virtual models, plans and routing of
- * `next`, everything else of `previous`.
+ * Returns the configuration after a reload: providers, models, virtual models, plans, routing and responses
+ * of `next`, everything else of `previous`.
  * Throws `ConfigError` if `next` lacks the plan of new accounts, which only a restart changes.
  */
 export function reloadable(previous: Config, next: Config): Config {
-  const { providers, models, virtual_models, plans, routing } = next
+  const { providers, models, virtual_models, plans, routing, responses } = next
   const plan = previous.accounts.default_plan
   if (plans[plan] === undefined) {
     throw new ConfigError([
       `plans: found no plan ${JSON.stringify(plan)}, which accounts.default_plan of the running service names; keep it, or restart`,
     ])
   }
-  return Object.freeze({ ...previous, providers, models, virtual_models, plans, routing })
+  return Object.freeze({ ...previous, providers, models, virtual_models, plans, routing, responses })
 }

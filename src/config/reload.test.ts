@@ -14,13 +14,13 @@ function load(yaml: string) {
   return loadConfig({ env: {}, cwd, builtIn: { builtInProviders: ['openai'], providerVariables: {} } })
 }
 
-test('a reload takes providers, models, plans and routing, and nothing else', async () => {
+test('a reload takes providers, models, plans, routing and responses, and nothing else', async () => {
   const previous = await load('server: { port: 1 }\nlog_level: warn')
   const next = await load(
-    'server: { port: 2 }\nlog_level: error\nproviders: { openai: {} }\nmodels: [ { id: a } ]\nplans: { gold: {} }\nrouting: { max_attempts: 1 }',
+    'server: { port: 2 }\nlog_level: error\nproviders: { openai: {} }\nmodels: [ { id: a } ]\nplans: { gold: {} }\nrouting: { max_attempts: 1 }\nresponses: { store: true }',
   )
-  const { providers, models, plans, routing } = next
-  assert.deepEqual(reloadable(previous, next), { ...previous, providers, models, plans, routing })
+  const { providers, models, plans, routing, responses } = next
+  assert.deepEqual(reloadable(previous, next), { ...previous, providers, models, plans, routing, responses })
 })
 
 test('a reload may not take away the plan that new accounts get', async () => {

@@ -3,7 +3,8 @@
  * was asked. A third process does not store.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI from 'openai'
@@ -356,6 +357,28 @@ test('a long conversation is parsed on the thread of large bodies', async () => 
     )
   } finally {
     await large.stop()
+  }
+})
+
+test('the operator switches it on and off without a restart', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-store-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'turnpike.yaml')
+  const write = (store: boolean) =>
+    writeFileSync(file, JSON.stringify(oneModel(provider.url, {}, { ...settings, responses: { store } })))
+  write(false)
+  const changing = await startGateway({ env: { TURNPIKE_CONFIG: file }, dataDir: first.dataDir })
+  try {
+    for (const isStored of [true, false]) {
+      write(isStored)
+      changing.signal('SIGHUP')
+      await eventually(
+        () => create(changing, { input: 'One.' }),
+        ({ store }) => store === isStored,
+      )
+    }
+  } finally {
+    await changing.stop()
   }
 })
 
