@@ -83,8 +83,10 @@ function makeGo(): Verifier {
   writeFileSync(join(folder, 'go.mod'), 'module example.com/webhook\n\ngo 1.19\n')
   writeFileSync(join(folder, 'webhook.go'), blockOf(PAGE, 'package webhook').text)
   writeFileSync(join(folder, 'webhook_test.go'), GO_TEST)
-  const env = { ...process.env, GOTOOLCHAIN: 'local' }
-  execFileSync(findTool('go'), ['test', '-c', '-o', 'verify', '.'], { cwd: folder, env, stdio: 'pipe' })
+  // Where nothing is in Go's cache, its library is compiled as well: without optimizations in a third less time.
+  const env = { ...process.env, GOTOOLCHAIN: 'local', CGO_ENABLED: '0' }
+  const quick = ['-gcflags=all=-N -l', '-ldflags=-s -w']
+  execFileSync(findTool('go'), ['test', '-c', ...quick, '-o', 'verify', '.'], { cwd: folder, env, stdio: 'pipe' })
   return { program: join(folder, 'verify'), words: [] }
 }
 
