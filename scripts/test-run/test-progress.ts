@@ -31,6 +31,8 @@ export type Durations = Readonly<Record<string, number>>
 
 /** The first that matches; of files that have not run on this machine. */
 const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
+  [/^test\/e2e\/(?:clean-clone|openapi-contract|documentation\/(?:programs|webhooks))|^scripts\/new-provider/, 60],
+  [/^test\/(?:e2e\/agents|browser\/agents|contract\/recordings)|\/spool\/recovery|^scripts\/(?:record|build)/, 30],
   [/^test\/browser\//, 20],
   [/^test\/(?:e2e|faults|webhooks|sandbox|recordings)/, 15],
   [/^src\/cli\//, 5],
