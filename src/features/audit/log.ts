@@ -100,14 +100,12 @@ const SEVERAL_SUBJECTS = JSON.stringify({ subjects: 'several' })
 
 /** Counts an attempt in the row of an equal one. False where there is none. */
 async function countedBefore(inside: Transaction<Database>, row: NewRow): Promise<boolean> {
+  const { account_id, action, actor_kind, actor_id, subject } = row
   const first = await inside
     .selectFrom('audit')
     .select('id')
-    .where(({ and }) => and({ account_id: row.account_id, result: 'denied' }))
+    .where(({ and }) => and({ account_id, result: 'denied', action, actor_kind, actor_id, subject }))
     .where('created_at', '>', row.created_at - DENIED_WINDOW_MS)
-    .where(({ and }) => and({ action: row.action, actor_kind: row.actor_kind }))
-    .where('actor_id', row.actor_id === null ? 'is' : '=', row.actor_id)
-    .where('subject', row.subject === null ? 'is' : '=', row.subject)
     .limit(1)
     .executeTakeFirst()
   if (first === undefined) return false
