@@ -93,27 +93,35 @@ export interface EventSource {
   readonly isOver?: () => boolean
 }
 
-interface EventStreamInput {
-  readonly source: EventSource
-  readonly stream: EventStream
-  readonly pollIntervalMs: number
+export interface EventStreamDeps {
+  readonly listeners: EventStreams
   /** Called after each poll: a credential that lost access ends the stream. */
   readonly authenticate: Authenticate
-  readonly scope: Right
   readonly log: Log
 }
 
-/** Responds with the stream and closes it. Rejects only before its first byte. */
+interface EventStreamInput extends EventStreamDeps {
+  readonly accountId: AccountId
+  readonly source: EventSource
+  readonly pollIntervalMs: number
+  readonly scope: Right
+}
+
+/**
+ * Responds with the stream and closes it. Rejects only before its first byte.
+ * @returns The reply, for the handler to return.
+ */
 export async function streamEvents(
   request: FastifyRequest,
   reply: FastifyReply,
   input: EventStreamInput,
-): Promise<void> {
-  const { stream, log } = input
+): Promise<FastifyReply> {
+  const { listeners, accountId, log } = input
+  const stream = listeners.open(accountId)
   const client = openConnection(reply)
   client.onLeave(stream.end)
   try {
-    await poll(client, input, () => isAllowed(input, request))
+    await poll(client, { ...input, signal: stream.signal }, () => isAllowed(input, request))
   } catch (error) {
     if (!client.streaming()) throw error
     logError(log, GatewayError.from(error), request.id)
@@ -122,11 +130,12 @@ export async function streamEvents(
     if (client.streaming() && !client.over()) client.endStream()
     client.release()
   }
+  return reply
 }
 
 async function poll(
   client: HttpConnection,
-  { source, stream: { signal }, pollIntervalMs }: EventStreamInput,
+  { source, signal, pollIntervalMs }: EventStreamInput & Pick<EventStream, 'signal'>,
   allowed: () => Promise<boolean>,
 ): Promise<void> {
   client.expectStream(() => HEAD)
@@ -150,10 +159,13 @@ function renderBlock({ id, event, data }: StreamEvent): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`
 }
 
-async function isAllowed({ authenticate, scope }: EventStreamInput, request: FastifyRequest): Promise<boolean> {
+async function isAllowed(
+  { authenticate, accountId, scope }: EventStreamInput,
+  request: FastifyRequest,
+): Promise<boolean> {
   try {
-    const { accountId, scopes } = await authenticate(authorizationOf(request), request.ip)
-    return scopes.has(scope) && accountId === request.caller?.accountId
+    const caller = await authenticate(authorizationOf(request), request.ip)
+    return caller.scopes.has(scope) && caller.accountId === accountId
   } catch (error) {
     return GatewayError.from(error).retryable
   }

@@ -5,25 +5,17 @@ import { Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import { AGENT_EVENT_TYPES, isEnded } from '../../domain/agent.ts'
 import type { AgentId } from '../../domain/ids.ts'
-import type { Authenticate } from '../../http/caller.ts'
 import {
   type EventSource,
-  type EventStreams,
+  type EventStreamDeps,
   type StreamEvent,
   StreamEventView,
   streamEvents,
 } from '../../http/event-stream.ts'
 import { parseLastEventId } from '../../http/request-headers.ts'
-import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type AgentReference, unknownAgent } from './store.ts'
 import { readEvents, readProgress, renderEvent } from './transcript.ts'
-
-export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'callerOf'> {
-  readonly listeners: EventStreams
-  readonly authenticate: Authenticate
-  readonly log: Log
-}
 
 const POLL_INTERVAL_MS = 500
 const EVENTS_AT_ONCE = 100
@@ -58,7 +50,9 @@ const schema = {
   response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: StreamEventView } } } },
 }
 
-export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {
+export function agentEventsRoute(
+  deps: EventStreamDeps & Pick<FeatureDeps, 'db' | 'callerOf'>,
+): FastifyPluginAsyncTypebox {
   const { db, callerOf, listeners } = deps
   const route = { config: { scope: SCOPE }, schema, exposeHeadRoute: false } as const
   return async (app) => {
@@ -71,9 +65,8 @@ export function agentEventsRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
       if (progress === undefined) throw unknownAgent()
       const until = request.query.follow === 'false' ? progress.events : undefined
       const source = followAgent(db, reference, { last: Math.min(last, progress.events), until })
-      const stream = listeners.open(accountId)
-      await streamEvents(request, reply, { ...deps, source, stream, pollIntervalMs: POLL_INTERVAL_MS, scope: SCOPE })
-      return reply
+      const input = { ...deps, accountId, source, pollIntervalMs: POLL_INTERVAL_MS, scope: SCOPE } as const
+      return streamEvents(request, reply, input)
     })
   }
 }

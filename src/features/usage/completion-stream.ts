@@ -6,26 +6,21 @@ import { Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
-import type { Authenticate } from '../../http/caller.ts'
 import {
   type EventSource,
-  type EventStreams,
+  type EventStreamDeps,
   type StreamEvent,
   StreamEventView,
   streamEvents,
 } from '../../http/event-stream.ts'
 import { ALL_TIME } from '../../http/period.ts'
-import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type CompletionRow, findCompletion, listCompletions } from './completion-list.ts'
 import { FILTER_QUERY, readUntimedFilter, renderCompletion, type UntimedFilter } from './completion-shapes.ts'
 import { type Names, namesOfKeys } from './names.ts'
 
-export interface CompletionStreamDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
-  readonly listeners: EventStreams
-  readonly authenticate: Authenticate
-  readonly log: Log
-  /** Between two looks into the database; a second unless set. */
+export interface CompletionStreamDeps extends EventStreamDeps, Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
+  /** Between two reads of the database. Default: one second. */
   readonly lookEveryMs?: number
 }
 
@@ -33,14 +28,14 @@ const LOOK_EVERY_MS = 1_000
 const SCOPE = 'usage:read'
 const COMPLETION_ID = /^chatcmpl-[0-9A-Za-z]{22}$/
 
-/** What is looked at: so many, and none that began longer ago. */
+/** Each poll reads at most this many completions, and none that started longer ago. */
 const MAX_TAIL = 100
 const MAX_TAIL_MS = 3_600_000
-/** So long ago may lie what a reader goes on from, once. */
+/** How long ago the completion after which a client resumes may have ended. */
 const MAX_MISSED_MS = 7 * 86_400_000
-/** Longer than settlements usually wait to be written, and than clocks of machines differ. */
+/** Exceeds the usual delay before a settlement is written, and the clock difference between machines. */
 const LATE_MS = 10_000
-/** Readings that take long come seldom: they take up a tenth of the time at most. */
+/** Slow reads are made less often, so that reading takes at most a tenth of the time. */
 const REST = 10
 
 const schema = {
@@ -72,18 +67,10 @@ export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPlugin
       const { accountId } = callerOf(request)
       const last = lastIdOf(request.headers, request.query.after)
       const filter = readUntimedFilter(request.query)
-      // before the answer begins: a client that sees its head receives everything that ends from then on
+      // before the response head: a client that receives the head receives everything that ends from then on
       const tail = await openCompletionTail({ db, accountId, filter, now, last, readEveryMs: lookEveryMs })
-      const followed = followTail(db, accountId, tail)
-      const listener = listeners.open(accountId)
-      await streamEvents(request, reply, {
-        ...deps,
-        source: followed,
-        stream: listener,
-        pollIntervalMs: lookEveryMs,
-        scope: SCOPE,
-      })
-      return reply
+      const source = followTail(db, accountId, tail)
+      return streamEvents(request, reply, { ...deps, accountId, source, pollIntervalMs: lookEveryMs, scope: SCOPE })
     })
   }
 }
@@ -93,7 +80,7 @@ function followTail(db: Kysely<Database>, accountId: AccountId, tail: Completion
   return {
     async read() {
       found = [...found, ...(await tail())]
-      // a database that is away by now has not lost them
+      // `found` keeps the rows if the database is unavailable now
       const ids = found.map(({ key_id: id }) => id)
       const names = await namesOfKeys(db, accountId, ids)
       const events = found.map((row) => renderEvent(row, names))
@@ -107,7 +94,7 @@ function renderEvent(row: CompletionRow, names: Names): StreamEvent {
   return { id: row.id, event: 'completion', data: JSON.stringify(renderCompletion(row, names)) }
 }
 
-/** The header is newer: whoever connects again by itself asks with the query of the first time. */
+/** The header takes precedence: a client that reconnects sends the query of its first request. */
 function lastIdOf(headers: FastifyRequest['headers'], after: string | undefined): CompletionId | undefined {
   const header = headers['last-event-id']
   const value = header === undefined || header === '' ? after : header
@@ -120,32 +107,32 @@ function lastIdOf(headers: FastifyRequest['headers'], after: string | undefined)
 }
 
 /*
- * Follows the completions of an account. They are kept by when they began, and there only when they have ended, which no
- * index knows: each look is at the newest, as page one of the list has them, and leaves out what was found before.
+ * Follows the completions of an account. Rows are inserted when a completion ends, but indexed by when it started: each poll
+ * reads the newest ones, like the first page of the list, and skips those that were found before.
  */
 
 interface CompletionTailInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly accountId: AccountId
   readonly filter: UntimedFilter
   /**
-   * The last one that the reader has. What ended in the seconds before it is found once more, since a part of it may have
-   * been written later. Undefined: from now on.
+   * The last completion that the client received. Those that ended in the seconds before it are returned again, because
+   * some may have been written later. Undefined: from now on.
    */
   readonly last: CompletionId | undefined
-  /** From one reading to the next, at least. */
+  /** Minimum time between two reads. */
   readonly readEveryMs: number
 }
 
-/** What has ended since it was asked before, by when it ended; none: nothing for now. */
+/** Returns what has ended since the previous call, ordered by when it ended. */
 type CompletionTail = () => Promise<readonly CompletionRow[]>
 
-/** The stream has everything that ends after it resolves. */
+/** The tail includes everything that ends after this resolves. */
 export async function openCompletionTail(input: CompletionTailInput): Promise<CompletionTail> {
   const { db, accountId, now, last, readEveryMs } = input
   const lastRow = last === undefined ? undefined : await findCompletion(db, { accountId, id: last })
   const first = await newestSince(input, firstMoment(now(), lastRow))
   let known = idsOf(first)
-  let missed = last === undefined ? [] : first.filter((row) => !isTold(row, { last, lastRow }))
+  let missed = last === undefined ? [] : first.filter((row) => !isReceived(row, { last, lastRow }))
   let nextAt = performance.now() + readEveryMs
   return async () => {
     const begunAt = performance.now()
@@ -155,7 +142,7 @@ export async function openCompletionTail(input: CompletionTailInput): Promise<Co
     const newest = await newestSince(input, now() - MAX_TAIL_MS)
     nextAt = begunAt + Math.max(readEveryMs, (performance.now() - begunAt) * REST)
     const fresh = newest.filter(({ id }) => !known.has(id))
-    known = idsOf(newest) // what is no longer among the newest never is again
+    known = idsOf(newest) // a row that drops out of the newest never returns
     return fresh.toSorted(byEnd)
   }
 }
@@ -176,14 +163,14 @@ function firstMoment(now: number, lastRow: CompletionRow | undefined): number {
   return Math.max(wanted, now - MAX_MISSED_MS)
 }
 
-interface Place {
+interface ResumePoint {
   readonly last: CompletionId
-  /** Undefined: it is gone, or was never there. */
+  /** Undefined: there is no such row. */
   readonly lastRow: CompletionRow | undefined
 }
 
-/** Whether a reader who has the last one surely has this one. */
-function isTold(row: CompletionRow, { last, lastRow }: Place): boolean {
+/** Whether a client that received the last one has certainly received this one. */
+function isReceived(row: CompletionRow, { last, lastRow }: ResumePoint): boolean {
   if (lastRow === undefined) return row.id <= last
   return row.id === last || endOf(row) < endOf(lastRow) - LATE_MS
 }

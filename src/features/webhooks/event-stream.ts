@@ -7,16 +7,11 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, EventId } from '../../domain/ids.ts'
-import type { Authenticate } from '../../http/caller.ts'
-import { type EventStreams, type StreamEvent, StreamEventView, streamEvents } from '../../http/event-stream.ts'
-import type { Log } from '../../telemetry/log.ts'
+import { type EventStreamDeps, type StreamEvent, StreamEventView, streamEvents } from '../../http/event-stream.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { bornAt, type EventRow, eventIdFloor, listEventIds, readEvents, webhookBodyOf } from './events.ts'
 
-export interface EventStreamDeps extends Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
-  readonly listeners: EventStreams
-  readonly authenticate: Authenticate
-  readonly log: Log
+interface Deps extends EventStreamDeps, Pick<FeatureDeps, 'db' | 'now' | 'callerOf'> {
   /** Default: one second. */
   readonly pollIntervalMs?: number
 }
@@ -37,7 +32,7 @@ const schema = {
   response: { 200: { description: 'Events.', content: { 'text/event-stream': { schema: StreamEventView } } } },
 }
 
-export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypebox {
+export function eventStreamRoute(deps: Deps): FastifyPluginAsyncTypebox {
   const { db, now, callerOf, listeners, pollIntervalMs = POLL_INTERVAL_MS } = deps
   return async (app) => {
     app.addHook('preClose', async () => listeners.endAll())
@@ -45,14 +40,7 @@ export function eventStreamRoute(deps: EventStreamDeps): FastifyPluginAsyncTypeb
       const { accountId } = callerOf(request)
       const next = createEventReader({ db, accountId, now, last: lastEventIdOf(request) })
       const source = { read: async () => (await next()).map(streamEventOf) }
-      await streamEvents(request, reply, {
-        ...deps,
-        source,
-        stream: listeners.open(accountId),
-        pollIntervalMs,
-        scope: SCOPE,
-      })
-      return reply
+      return streamEvents(request, reply, { ...deps, accountId, source, pollIntervalMs, scope: SCOPE })
     })
   }
 }
