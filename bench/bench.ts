@@ -12,6 +12,7 @@
  *   --bodies    the effect of hostile request bodies on another account, and on memory
  *   --jobs      the throughput of the queue of background jobs
  *   --revocation  the time until other processes reject a revoked key
+ *   --routing  the CPU time to route a request among 500 candidates
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
  *   --dashboard  the effect of dashboard users on the latency of chats
  *   --dashboard-queries  the latency of dashboard views over a million completions
@@ -34,6 +35,7 @@ import { APIS, type Measured, openIdleStreams, pace, saturate, type Target, type
 import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
 import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
 import { benchRevocation } from './revocation.ts'
+import { benchRouting } from './routing.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const quick = process.argv.includes('--quick')
@@ -281,6 +283,7 @@ const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
   '--bodies': benchHostileBodies,
   '--jobs': benchJobs,
   '--revocation': benchRevocation,
+  '--routing': benchRouting,
   '--webhooks': benchWebhooks,
 }
 const only = process.argv.find((option) => Object.hasOwn(benchOf, option))

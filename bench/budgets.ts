@@ -27,4 +27,6 @@ export const BUDGETS = {
   dashboardP99Ratio: 1.1,
   /** Time until a view of Usage or Requests has loaded, with a million completions, milliseconds. */
   dashboardQueryP95Ms: 300,
+  /** CPU to route a request among 500 candidates. */
+  routingMicroseconds: 10,
 } as const

@@ -392,6 +392,25 @@ test('for any candidates, facts and wishes the order is that of a naive referenc
   )
 })
 
+test('of hundreds of candidates those that the request lists come first, then sixteen others', () => {
+  const { transport } = playNetwork(() => ({}))
+  const many = Array.from({ length: 200 }, (_, at) => `p${at}`)
+  const upstreams = new Map(many.map((name) => [name, upstreamOf({ transport, name })]))
+  const model = modelOf({ deployments: many.map((name) => deployment(name)) }) as Model & {
+    price: NonNullable<Model['price']>
+  }
+  const input = { health: healthOf(), provider: (name: string) => upstreams.get(name) }
+  const route = (provider: object): readonly string[] => {
+    const { preferences } = readProvider(provider, 'provider')
+    const asked = { accountId: 'acc_1', model, request: requestOf(), preferences }
+    return preferredRoute(asked, input).candidates.map(({ upstream }) => upstream.name)
+  }
+  const others = many.slice(1, 17)
+  assert.deepEqual(route({ order: ['p150', 'P90'], ignore: ['p0'] }), ['p150', 'p90', ...others])
+  assert.deepEqual(route({ order: ['p150', 'zz'], allow_fallbacks: false }), ['p150'])
+  assert.throws(() => route({ order: ['zz'], allow_fallbacks: false }), { code: 'no_candidates' })
+})
+
 test('what was never measured is explored by at most 5 % of the requests', () => {
   const { transport } = playNetwork(() => ({}))
   const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))

@@ -14,7 +14,7 @@ import type { ChatMessage } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
 import { cool, countFailure } from './routing/breaker.ts'
-import { routeRequest } from './routing/candidates.ts'
+import { candidatesOf, routeRequest } from './routing/candidates.ts'
 import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
 
@@ -105,6 +105,53 @@ test('within one priority the first place is drawn in proportion to weight', () 
   near(shares.get('c'), 0.1)
   assert.equal(shares.get('d'), undefined)
 })
+
+test('of hundreds of deployments a request gets sixteen, drawn by weight, without those that cannot be called', () => {
+  const names = Array.from({ length: 500 }, (_, at) => `p${at}`)
+  const upstreams = new Map(names.map((name) => [name, upstreamOf({ transport, name })]))
+  const deployments = names.map((name, at) => deployment(name, { weight: at < 100 ? 5 : 1 }))
+  const many = table(deployments, seeded(4), (name) => upstreams.get(name))
+  let heavy = 0
+  for (let i = 0; i < 4000; i++) {
+    const drawn = many.names()
+    assert.equal(new Set(drawn).size, 16)
+    if (Number(drawn[0]?.slice(1)) < 100) heavy += 1
+  }
+  near(heavy / 4000, 500 / 900)
+  const { candidates } = many.route()
+  const [
+    {
+      upstream,
+      deployment: { breaker },
+    } = assert.fail(),
+  ] = candidates
+  countFailure(breaker, { role: 'normal', epoch: breaker.epoch }, many.health.clock(), SETTINGS.breaker)
+  for (let i = 0; i < 200; i++) assert.ok(!many.names().includes(upstream.name))
+})
+
+test('where most of hundreds cannot be called, all are ordered, the usable ones first', () => {
+  const names = Array.from({ length: 100 }, (_, at) => `p${at}`)
+  const upstreams = new Map(names.map((name) => [name, upstreamOf({ transport, name })]))
+  const many = table(
+    names.map((name) => deployment(name)),
+    seeded(4),
+    (name) => upstreams.get(name),
+  )
+  const all = candidatesOf(modelWith(names), {
+    provider: (name) => upstreams.get(name),
+    health: many.health,
+  }).candidates
+  for (const {
+    upstream,
+    deployment: { breaker },
+  } of all) {
+    if (upstream.name !== 'p7') countFailure(breaker, { role: 'normal', epoch: breaker.epoch }, 0, SETTINGS.breaker)
+  }
+  const ordered = many.names()
+  assert.deepEqual([ordered.length, ordered[0]], [100, 'p7'])
+})
+
+const modelWith = (names: readonly string[]): Model => modelOf({ deployments: names.map((name) => deployment(name)) })
 
 test('deployments that are equally fast, and busy by their weight, keep their shares', () => {
   const busy = table(BY_WEIGHT, seeded(2))

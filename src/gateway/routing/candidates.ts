@@ -85,7 +85,9 @@ function candidateOf(upstream: UpstreamProvider, health: Health, { deployment, o
     deployment: deploymentOf(provider, model),
     label: labelOf(upstream.name, model),
     scripted: upstream.provider.scripted === true,
-    names: [upstream.name, upstream.provider.id, upstream.provider.name].map((name) => name.toLowerCase()),
+    names: [
+      ...new Set([upstream.name, upstream.provider.id, upstream.provider.name].map((name) => name.toLowerCase())),
+    ],
     facts: {
       dataCollection: deployment.dataCollection ?? upstream.dataCollection ?? 'allow',
       zdr: deployment.zdr ?? upstream.zdr ?? false,
@@ -216,6 +218,8 @@ export function skipReason(candidate: Candidate, health: Health, calls: number):
 /** @param candidates By priority, at least one. */
 export function orderCandidates(candidates: readonly Candidate[], input: OrderInput): Ordered {
   const { health, prefix } = input
+  const few = candidates.length > MANY && !mayStick(prefix) ? drawFew(candidates, input) : undefined
+  if (few !== undefined) return few
   const usable: Candidate[] = []
   const others: Candidate[] = []
   for (const candidate of candidates) {
@@ -233,6 +237,68 @@ export function orderCandidates(candidates: readonly Candidate[], input: OrderIn
   }
   const why = candidates.length === 1 ? 'only' : isPassedOver(usable[0], others) ? 'fallback' : drawn
   return { candidates: ordered, why, target: undefined, skipped }
+}
+
+/** Of more candidates a request that nothing sticks to gets so many drawn ones: ordering all costs more than it is worth. */
+export const MANY = 64
+export const FEW = 16
+const DRAWS = 64
+
+function mayStick(prefix: PromptPrefix | undefined): boolean {
+  return prefix !== undefined && (prefix.recurring || prefix.long)
+}
+
+/** Candidates of the best priority with the sum of weights up to each. */
+interface WeightSums {
+  readonly group: readonly Candidate[]
+  readonly sums: Float64Array
+}
+
+const weightSums = new WeakMap<readonly Candidate[], WeightSums>()
+
+function weightSumsOf(candidates: readonly Candidate[]): WeightSums {
+  const known = weightSums.get(candidates)
+  if (known !== undefined) return known
+  const group = bestOf(candidates)
+  const sums = new Float64Array(group.length)
+  let sum = 0
+  for (const [at, { weight }] of group.entries()) {
+    sum += weight
+    sums[at] = sum
+  }
+  const made = { group, sums }
+  weightSums.set(candidates, made)
+  return made
+}
+
+/** Draws by weight, without those that cannot be called now. @returns undefined where too few are found so. */
+function drawFew(candidates: readonly Candidate[], { health, stream }: OrderInput): Ordered | undefined {
+  const { group, sums } = weightSumsOf(candidates)
+  if (group.length <= MANY) return undefined
+  const drawn: Candidate[] = []
+  for (let draws = 0; draws < DRAWS && drawn.length < FEW; draws++) {
+    const candidate = group[positionOf(sums, health.random())]
+    if (candidate === undefined || drawn.includes(candidate)) continue
+    if (skipReason(candidate, health, 1) === undefined) drawn.push(candidate)
+  }
+  const [first, second] = drawn
+  if (drawn.length < FEW || first === undefined || second === undefined) return undefined
+  const isBetter = hasClearlyLess(second, first, stream)
+  if (isBetter) drawn.splice(0, 2, second, first)
+  return { candidates: drawn, why: isBetter ? 'load' : 'weight', target: undefined, skipped: '' }
+}
+
+/** The first position whose sum exceeds a share of the whole. */
+function positionOf(sums: Float64Array, share: number): number {
+  const wanted = share * (sums.at(-1) ?? 0)
+  let low = 0
+  let high = sums.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sums[middle] ?? 0) > wanted) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** Whether a candidate of better priority cannot be called now. */

@@ -11,7 +11,7 @@ import type { Price } from '../../domain/price/tariff.ts'
 import { droppedParameters } from '../upstream/call.ts'
 import { isOwn } from './account-credentials.ts'
 import { promptPrefixOf } from './affinity.ts'
-import { type CandidateInput, candidatesFor, orderCandidates } from './candidates.ts'
+import { type CandidateInput, candidatesFor, FEW, MANY, orderCandidates } from './candidates.ts'
 import type { Candidate, CandidateList, Health, Route, RoutingPolicy, Why } from './health.ts'
 import { latencyMs, tokensPerSecond } from './measurements.ts'
 
@@ -33,6 +33,8 @@ export function preferredRoute(preferred: Preferred, input: CandidateInput): Rou
   const list = candidatesFor(credentials, model, input)
   checkPrice(model, preferences.maxPrice)
   const { order, sort, allowFallbacks } = preferences
+  const few = sort === undefined && list.candidates.length > MANY ? listedFirst(preferred, list) : undefined
+  if (few !== undefined) return { candidates: few, why: 'order', target: undefined, prefix: undefined, skipped: '' }
   const kept = keptOf(preferred, list)
   if (order === undefined && sort === undefined) {
     const prefix = list.targets === 1 ? undefined : promptPrefixOf({ accountId, request })
@@ -64,11 +66,12 @@ function keptOf(preferred: Preferred, list: CandidateList): readonly Candidate[]
   const { only, ignore, order, allowFallbacks, dataCollection, zdr, regions, requireParameters } = preferences
   const isFiltered = only ?? ignore ?? dataCollection ?? zdr ?? regions ?? requireParameters
   if (isFiltered === undefined && (order === undefined || allowFallbacks !== false)) return candidates
-  const kept = candidates.filter((candidate) => exclusionOf(candidate, preferred) === undefined)
+  const excludes = exclusionFor(preferred)
+  const kept = candidates.filter((candidate) => excludes(candidate) === undefined)
   if (kept.length > 0) return kept
   throw noneLeft(
     model,
-    candidates.map((each) => [each.upstream.name, exclusionOf(each, preferred)] as const),
+    candidates.map((each) => [each.upstream.name, excludes(each)] as const),
   )
 }
 
@@ -83,32 +86,93 @@ function allowedOf({ policies, model }: Preferred, { candidates }: CandidateList
   throw new GatewayError('policy_not_satisfiable', message, { param: 'model' })
 }
 
-function exclusionOf(candidate: Candidate, { preferences, request, model }: Preferred): Exclusion | undefined {
-  const { only, ignore, order, allowFallbacks, requireParameters } = preferences
-  if (only !== undefined && rankIn(only, candidate) < 0) return 'only'
-  if (ignore !== undefined && rankIn(ignore, candidate) >= 0) return 'ignore'
-  if (order !== undefined && allowFallbacks === false && rankIn(order, candidate) < 0) return 'order'
-  const fact = unfulfilled(candidate, preferences)
-  if (fact !== undefined || requireParameters !== true) return fact
-  const [target] = candidate.targets
-  return target === undefined || droppedParameters(target, request, model).length > 0 ? 'require_parameters' : undefined
+/** What of the preferences excludes a candidate. */
+function exclusionFor({ preferences, request, model }: Preferred): (candidate: Candidate) => Exclusion | undefined {
+  const { allowFallbacks, requireParameters, dataCollection, zdr, regions } = preferences
+  const hasDemand = dataCollection === 'deny' || zdr === true || regions !== undefined
+  const only = preferences.only && ranksOf(preferences.only)
+  const ignore = preferences.ignore && ranksOf(preferences.ignore)
+  const order = allowFallbacks === false && preferences.order ? ranksOf(preferences.order) : undefined
+  return (candidate) => {
+    if (only !== undefined && rankIn(only, candidate) === undefined) return 'only'
+    if (ignore !== undefined && rankIn(ignore, candidate) !== undefined) return 'ignore'
+    if (order !== undefined && rankIn(order, candidate) === undefined) return 'order'
+    const fact = hasDemand ? unfulfilled(candidate, preferences) : undefined
+    if (fact !== undefined || requireParameters !== true) return fact
+    const [target] = candidate.targets
+    const isWhole = target !== undefined && droppedParameters(target, request, model).length === 0
+    return isWhole ? undefined : 'require_parameters'
+  }
 }
 
-/** The position of the first name that means the candidate's provider: `together`, `Together` or `together/turbo`; -1: none. */
-function rankIn(names: readonly string[], { names: own }: Candidate): number {
-  return names.findIndex((name) => {
+/** The position of each name, in lower case: `together`, `Together` and `together/turbo` mean the same provider. */
+function ranksOf(names: readonly string[]): ReadonlyMap<string, number> {
+  const ranks = new Map<string, number>()
+  for (const [rank, name] of names.entries()) {
     const lower = name.toLowerCase()
-    return own.includes(lower) || own.includes(lower.split('/', 1)[0] ?? lower)
-  })
+    for (const each of [lower, lower.split('/', 1)[0] ?? lower]) if (!ranks.has(each)) ranks.set(each, rank)
+  }
+  return ranks
+}
+
+/** The position of the first name that means the candidate's provider. */
+function rankIn(ranks: ReadonlyMap<string, number>, { names }: Candidate): number | undefined {
+  let best: number | undefined
+  for (const name of names) {
+    const rank = ranks.get(name)
+    if (rank !== undefined && (best === undefined || rank < best)) best = rank
+  }
+  return best
 }
 
 /** Candidates of providers in the list come first, in its order; otherwise nothing moves. */
 function inOrder(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
-  const ranked = candidates.map((candidate) => {
-    const rank = rankIn(order, candidate)
-    return { candidate, rank: rank < 0 ? order.length : rank }
-  })
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate)
+  const ranks = ranksOf(order)
+  const ranked: { readonly candidate: Candidate; readonly rank: number }[] = []
+  const others: Candidate[] = []
+  for (const candidate of candidates) {
+    const rank = rankIn(ranks, candidate)
+    if (rank === undefined) others.push(candidate)
+    else ranked.push({ candidate, rank })
+  }
+  ranked.sort((a, b) => a.rank - b.rank)
+  return [...ranked.map(({ candidate }) => candidate), ...others]
+}
+
+const byNames = new WeakMap<CandidateList, ReadonlyMap<string, readonly Candidate[]>>()
+
+function byNameOf(list: CandidateList): ReadonlyMap<string, readonly Candidate[]> {
+  const known = byNames.get(list)
+  if (known !== undefined) return known
+  const made = new Map<string, Candidate[]>()
+  for (const candidate of list.candidates) {
+    for (const name of candidate.names) made.set(name, [...(made.get(name) ?? []), candidate])
+  }
+  byNames.set(list, made)
+  return made
+}
+
+/**
+ * Of many candidates those in `order`, and a few of the others: a request needs no more. Undefined where the whole list has
+ * to be looked at.
+ */
+function listedFirst(preferred: Preferred, list: CandidateList): readonly Candidate[] | undefined {
+  const { preferences, policies, credentials } = preferred
+  const { order, allowFallbacks } = preferences
+  if (order === undefined || policies !== undefined || credentials !== undefined) return undefined
+  const excludes = exclusionFor(preferred)
+  const byName = byNameOf(list)
+  const found = new Set<Candidate>()
+  for (const name of ranksOf(order).keys()) {
+    for (const each of byName.get(name) ?? []) if (excludes(each) === undefined) found.add(each)
+  }
+  if (allowFallbacks === false) return found.size === 0 ? undefined : [...found]
+  const enough = found.size + FEW
+  for (const each of list.candidates) {
+    if (found.size >= enough) break
+    if (excludes(each) === undefined) found.add(each)
+  }
+  return found.size === 0 ? undefined : [...found]
 }
 
 /** The operator's credentials are used where the account's own fail. */
