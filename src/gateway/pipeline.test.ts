@@ -120,6 +120,7 @@ test('INV-10: the row says everything of its completion', async () => {
     attempts: 1,
     attemptLog: undefined,
     clientRequestId: 'mine',
+    api: undefined,
   })
 })
 

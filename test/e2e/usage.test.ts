@@ -149,5 +149,14 @@ test('the API document describes the reports, the file and every field of a row'
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
   assert.equal(Object.keys(one.properties).length, 30)
   const call = one.properties.attempt_log.items.properties
-  assert.deepEqual(Object.keys(call), ['provider', 'model', 'outcome', 'status', 'started_ms', 'duration_ms', 'reason'])
+  assert.deepEqual(Object.keys(call), [
+    'provider',
+    'model',
+    'outcome',
+    'status',
+    'started_ms',
+    'duration_ms',
+    'reason',
+    'provider_credential_id',
+  ])
 })
