@@ -6,16 +6,8 @@ import type { ChatRequest, FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
 import type { RunningEstimate, SavedResult } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
-import {
-  BASE_RULE,
-  type ByokUsage,
-  type ChargeableUsage,
-  chargeByRule,
-  chargeNanoUsd,
-  type UsageDetail,
-  usageDetailOf,
-} from '../domain/price/price.ts'
-import type { Price } from '../domain/price/tariff.ts'
+import { BASE_RULE, chargeByRule, chargeNanoUsd, type UsageDetail, usageDetailOf } from '../domain/price/price.ts'
+import type { ByokUsage, ChargeableUsage, Price } from '../domain/price/tariff.ts'
 import { type Completion, endDrain, type OutcomeState, type RoutedModel } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import { recordSpeed } from './routing/measurements.ts'

@@ -135,3 +135,16 @@ export function effortOf({ type, budget }: RequestedThinking): ReasoningEffort |
   if (budget <= 10_000) return 'medium'
   return budget <= 20_000 ? 'high' : 'xhigh'
 }
+
+const NOTHING: readonly string[] = []
+
+/**
+ * Names what is left out of a request that came by an API of another protocol than the host's.
+ * @throws GatewayError `unsupported_content` where the request would mean something else without it.
+ */
+export function droppedNativeFields({ native }: ChatRequest, protocol: string): readonly string[] {
+  if (native === undefined || native.protocol === protocol) return NOTHING
+  const { essential, dropped } = native
+  if (essential !== undefined) throw unsupportedContent(essential, `\`${essential}\``)
+  return dropped
+}

@@ -15,18 +15,6 @@ import {
   type TokenKind,
 } from './tariff.ts'
 
-export {
-  type ByokUsage,
-  type ChargeableUsage,
-  type DiscountRates,
-  dearestRates,
-  type Price,
-  type PriceTier,
-  type RateOverrides,
-  type ServiceTierRates,
-  type TokenRates,
-} from './tariff.ts'
-
 /** Tokens of one class at one rate. */
 interface TokenLine {
   readonly kind: TokenKind

@@ -13,7 +13,7 @@ import {
   type VirtualModel,
 } from '../../domain/model.ts'
 import { usdNumber } from '../../domain/money.ts'
-import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from '../../domain/price/price.ts'
+import type { DiscountRates, Price, PriceTier, RateOverrides, TokenRates } from '../../domain/price/tariff.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import { isoTime } from '../../lib/time.ts'
 import { mapValues, RATE_NAMES } from './price.ts'

@@ -5,14 +5,8 @@ import fc from 'fast-check'
 import { parse } from 'yaml'
 import type { CataloguePricing, CatalogueTariff } from '../../../catalogue/entry.ts'
 import { usdText } from '../../domain/money.ts'
-import {
-  type ChargeableUsage,
-  type Price,
-  priceUsage,
-  readStoredPrice,
-  storePrice,
-  tariffText,
-} from '../../domain/price/price.ts'
+import { priceUsage, readStoredPrice, storePrice, tariffText } from '../../domain/price/price.ts'
+import type { ChargeableUsage, Price } from '../../domain/price/tariff.ts'
 import { buildModelBook } from './book.ts'
 import { listModel } from './listed-model.ts'
 import { pricePeriods, priceVersion, toPrice } from './price.ts'

@@ -10,6 +10,7 @@ import type {
 } from '../../../catalogue/entry.ts'
 import type { PricePeriod } from '../../domain/model.ts'
 import { parseMicroUsd, parseNanoUsd } from '../../domain/money.ts'
+import { tariffText } from '../../domain/price/price.ts'
 import type {
   DiscountRates,
   Price,
@@ -17,8 +18,7 @@ import type {
   RateOverrides,
   ServiceTierRates,
   TokenRates,
-} from '../../domain/price/price.ts'
-import { tariffText } from '../../domain/price/price.ts'
+} from '../../domain/price/tariff.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 
 /** Wire name of each rate, in the order of lists. */

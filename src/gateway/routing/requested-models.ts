@@ -15,7 +15,7 @@ import {
   type VirtualModel,
   wrongKind,
 } from '../../domain/model.ts'
-import type { Price } from '../../domain/price/price.ts'
+import type { Price } from '../../domain/price/tariff.ts'
 import { inputCount, type Task, textParam } from '../../domain/task.ts'
 import { withoutUnpricedTools } from '../../protocols/server-tools.ts'
 import { promptPrefixOf } from './affinity.ts'

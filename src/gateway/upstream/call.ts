@@ -7,7 +7,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
 import { reach } from '../../lib/crash-point.ts'
 import { createDecoder } from '../../protocols/framing.ts'
-import { lostInTranslation } from '../../protocols/native-request.ts'
+import { droppedNativeFields } from '../../protocols/parameters.ts'
 import {
   type Frame,
   type FrameDecoder,
@@ -84,7 +84,7 @@ export function startCall(input: CallInput): Call {
   const { maxOutputTokens, price } = input.model
   const known = { model: target.model, maxOutputTokens, outputTokens, price, forwardUnknown }
   const protocol = protocolOf(provider, request)
-  const lost = lostInTranslation(request, protocol.id)
+  const lost = droppedNativeFields(request, protocol.id)
   const wire = protocol.renderRequest(request, known)
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -121,7 +121,7 @@ export function droppedParameters(
 ): readonly string[] {
   const protocol = protocolOf(upstream.provider, request)
   try {
-    const lost = lostInTranslation(request, protocol.id)
+    const lost = droppedNativeFields(request, protocol.id)
     const { warnings } = protocol.renderRequest(request, {
       model,
       maxOutputTokens,
