@@ -154,14 +154,24 @@ function entrySchema(schema: SchemaNode, nameOfEntry?: string): TSchema {
   } as TSchema
 }
 
-/** @param isFile Whether texts with references to the environment may stand for numbers and switches. */
+/**
+ * @param isFile Whether texts with references to the environment may stand for numbers and switches. In the API, null means
+ *   "not set", and Ajv knows no defaults within lists.
+ */
 function forEditors(schema: SchemaNode, isFile = true): Record<string, unknown> {
-  const { format, required, properties, patternProperties, items, anyOf, ...rest } = schema
-  const map = (schemas: Readonly<Record<string, SchemaNode>>) =>
-    Object.fromEntries(Object.entries(schemas).map(([name, each]) => [name, forEditors(each, isFile)]))
+  const { format, required, properties, patternProperties, items, anyOf, default: standard, ...rest } = schema
+  const map = (schemas: Readonly<Record<string, SchemaNode>>, isNullable = (_name: string) => false) =>
+    Object.fromEntries(
+      Object.entries(schemas).map(([name, each]) => {
+        const shown = forEditors(each, isFile)
+        return [name, isNullable(name) ? { anyOf: [shown, { type: 'null' }] } : shown]
+      }),
+    )
+  const mayBeNull = (name: string) => !isFile && required?.includes(name) !== true
   const result: Record<string, unknown> = {
     ...rest,
-    ...(properties === undefined ? {} : { properties: map(properties) }),
+    ...(isFile && standard !== undefined && { default: standard }),
+    ...(properties === undefined ? {} : { properties: map(properties, mayBeNull) }),
     ...(patternProperties === undefined
       ? {}
       : { patternProperties: map(patternProperties), additionalProperties: false }),

@@ -128,7 +128,7 @@ interface Request {
 
 function ask({ app }: Runtime, row: TableRow, request: Request) {
   const smallest = row.body === undefined ? undefined : smallestBody(row.body)
-  const { id = 'x', secret, body = BODIES[name(row)] ?? smallest } = request
+  const { id = row.method === 'PUT' ? 'made' : 'x', secret, body = BODIES[name(row)] ?? smallest } = request
   const ids = id.split('/')
   const url = row.path.replace(/:\w+|\*/g, () => encodeURIComponent(ids.shift() ?? 'x'))
   const token = secret === undefined ? {} : { token: secret }

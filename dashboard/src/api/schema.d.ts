@@ -5380,389 +5380,224 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Name shown to people. */
-                    name?: string;
-                    /** @description Shown to clients as the owner. */
-                    owned_by?: string;
-                    /** @description Other IDs of the same model. */
-                    aliases?: string[];
-                    /**
-                     * @description What its requests are, which decides the endpoint. Not set: as in the catalogue, else chat.
-                     * @enum {unknown}
-                     */
-                    kind?: "chat" | "embedding" | "rerank";
-                    /** @description What the model can do. */
+                    name?: string | null;
+                    owned_by?: string | null;
+                    aliases?: string[] | null;
+                    kind?: ("chat" | "embedding" | "rerank") | null;
                     capabilities?: {
-                        /** @description Can stream its answer. */
-                        streaming?: boolean;
-                        /** @description Can call tools. */
-                        function_calling?: boolean;
-                        /** @description Can read images. */
-                        vision?: boolean;
-                        /** @description Can answer in JSON alone. */
-                        json_mode?: boolean;
-                    };
-                    /** @description Maximum tokens of prompt and answer together; of embedding and rerank models, of each input. */
-                    context_window?: number;
-                    /** @description Maximum inputs or documents of one request, of embedding and rerank models. */
-                    max_inputs?: number;
-                    /** @description Most tokens of one answer; null: not known. */
-                    max_output_tokens?: number | null;
-                    /** @description Price, replacing that of the catalogue as a whole; docs/prices.md has the rules. null: not known, and the model cannot be called. */
-                    pricing?: {
+                        streaming?: boolean | null;
+                        function_calling?: boolean | null;
+                        vision?: boolean | null;
+                        json_mode?: boolean | null;
+                    } | null;
+                    context_window?: number | null;
+                    max_inputs?: number | null;
+                    max_output_tokens?: (number | null) | null;
+                    pricing?: ({
                         /** @description USD per million prompt tokens. */
                         input_per_million: number;
                         /** @description USD per million completion tokens. */
                         output_per_million: number;
-                        /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                        cached_input_per_million?: number;
-                        /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                        cache_write_per_million?: number;
-                        /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                        cache_write_1h_per_million?: number;
-                        /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                        cache_write_12h_per_million?: number;
-                        /** @description USD per million prompt tokens of audio. Not set: as input. */
-                        audio_input_per_million?: number;
-                        /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                        cached_audio_input_per_million?: number;
-                        /** @description USD per million completion tokens of audio. Not set: as output. */
-                        audio_output_per_million?: number;
-                        /** @description USD per million completion tokens of images. Not set: as output. */
-                        image_output_per_million?: number;
-                        /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                        reasoning_output_per_million?: number;
-                        /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                        cached_input_per_million?: number | null;
+                        cache_write_per_million?: number | null;
+                        cache_write_1h_per_million?: number | null;
+                        cache_write_12h_per_million?: number | null;
+                        audio_input_per_million?: number | null;
+                        cached_audio_input_per_million?: number | null;
+                        audio_output_per_million?: number | null;
+                        image_output_per_million?: number | null;
+                        reasoning_output_per_million?: number | null;
                         tiers?: {
                             /** @description What the prompt of one call, cached tokens included, has to exceed. */
                             above_prompt_tokens: number;
                             /**
                              * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
-                             * @default request
                              * @enum {unknown}
                              */
                             applies_to?: "request" | "excess";
-                            /** @description USD per million prompt tokens. */
-                            input_per_million?: number;
-                            /** @description USD per million completion tokens. */
-                            output_per_million?: number;
-                            /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                            cached_input_per_million?: number;
-                            /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                            cache_write_per_million?: number;
-                            /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                            cache_write_1h_per_million?: number;
-                            /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                            cache_write_12h_per_million?: number;
-                            /** @description USD per million prompt tokens of audio. Not set: as input. */
-                            audio_input_per_million?: number;
-                            /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                            cached_audio_input_per_million?: number;
-                            /** @description USD per million completion tokens of audio. Not set: as output. */
-                            audio_output_per_million?: number;
-                            /** @description USD per million completion tokens of images. Not set: as output. */
-                            image_output_per_million?: number;
-                            /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                            reasoning_output_per_million?: number;
-                        }[];
-                        /** @description Rates by the service tier that the answer names, such as `flex` and `priority`. */
+                            input_per_million?: number | null;
+                            output_per_million?: number | null;
+                            cached_input_per_million?: number | null;
+                            cache_write_per_million?: number | null;
+                            cache_write_1h_per_million?: number | null;
+                            cache_write_12h_per_million?: number | null;
+                            audio_input_per_million?: number | null;
+                            cached_audio_input_per_million?: number | null;
+                            audio_output_per_million?: number | null;
+                            image_output_per_million?: number | null;
+                            reasoning_output_per_million?: number | null;
+                        }[] | null;
                         service_tiers?: {
                             [key: string]: {
-                                /** @description USD per million prompt tokens. */
-                                input_per_million?: number;
-                                /** @description USD per million completion tokens. */
-                                output_per_million?: number;
-                                /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                                cached_input_per_million?: number;
-                                /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                                cache_write_per_million?: number;
-                                /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                                cache_write_1h_per_million?: number;
-                                /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                                cache_write_12h_per_million?: number;
-                                /** @description USD per million prompt tokens of audio. Not set: as input. */
-                                audio_input_per_million?: number;
-                                /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                                cached_audio_input_per_million?: number;
-                                /** @description USD per million completion tokens of audio. Not set: as output. */
-                                audio_output_per_million?: number;
-                                /** @description USD per million completion tokens of images. Not set: as output. */
-                                image_output_per_million?: number;
-                                /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                                reasoning_output_per_million?: number;
-                                /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                                input_per_million?: number | null;
+                                output_per_million?: number | null;
+                                cached_input_per_million?: number | null;
+                                cache_write_per_million?: number | null;
+                                cache_write_1h_per_million?: number | null;
+                                cache_write_12h_per_million?: number | null;
+                                audio_input_per_million?: number | null;
+                                cached_audio_input_per_million?: number | null;
+                                audio_output_per_million?: number | null;
+                                image_output_per_million?: number | null;
+                                reasoning_output_per_million?: number | null;
                                 tiers?: {
                                     /** @description What the prompt of one call, cached tokens included, has to exceed. */
                                     above_prompt_tokens: number;
                                     /**
                                      * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
-                                     * @default request
                                      * @enum {unknown}
                                      */
                                     applies_to?: "request" | "excess";
-                                    /** @description USD per million prompt tokens. */
-                                    input_per_million?: number;
-                                    /** @description USD per million completion tokens. */
-                                    output_per_million?: number;
-                                    /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                                    cached_input_per_million?: number;
-                                    /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                                    cache_write_per_million?: number;
-                                    /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                                    cache_write_1h_per_million?: number;
-                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                                    cache_write_12h_per_million?: number;
-                                    /** @description USD per million prompt tokens of audio. Not set: as input. */
-                                    audio_input_per_million?: number;
-                                    /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                                    cached_audio_input_per_million?: number;
-                                    /** @description USD per million completion tokens of audio. Not set: as output. */
-                                    audio_output_per_million?: number;
-                                    /** @description USD per million completion tokens of images. Not set: as output. */
-                                    image_output_per_million?: number;
-                                    /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                                    reasoning_output_per_million?: number;
-                                }[];
+                                    input_per_million?: number | null;
+                                    output_per_million?: number | null;
+                                    cached_input_per_million?: number | null;
+                                    cache_write_per_million?: number | null;
+                                    cache_write_1h_per_million?: number | null;
+                                    cache_write_12h_per_million?: number | null;
+                                    audio_input_per_million?: number | null;
+                                    cached_audio_input_per_million?: number | null;
+                                    audio_output_per_million?: number | null;
+                                    image_output_per_million?: number | null;
+                                    reasoning_output_per_million?: number | null;
+                                }[] | null;
                             };
-                        };
-                        /** @description Rates by the time of day at which a request is admitted. The first that fits applies. */
+                        } | null;
                         discounts?: {
                             /** @description Time of day (UTC). */
                             from: string;
                             /** @description Time of day (UTC), not included; before `from`: of the next day. */
                             until: string;
-                            /** @description USD per million prompt tokens. */
-                            input_per_million?: number;
-                            /** @description USD per million completion tokens. */
-                            output_per_million?: number;
-                            /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                            cached_input_per_million?: number;
-                            /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                            cache_write_per_million?: number;
-                            /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                            cache_write_1h_per_million?: number;
-                            /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                            cache_write_12h_per_million?: number;
-                            /** @description USD per million prompt tokens of audio. Not set: as input. */
-                            audio_input_per_million?: number;
-                            /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                            cached_audio_input_per_million?: number;
-                            /** @description USD per million completion tokens of audio. Not set: as output. */
-                            audio_output_per_million?: number;
-                            /** @description USD per million completion tokens of images. Not set: as output. */
-                            image_output_per_million?: number;
-                            /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                            reasoning_output_per_million?: number;
-                        }[];
-                        /** @description USD for each call of a provider. */
-                        per_request_usd?: number;
-                        /** @description USD for each image in the request. */
-                        per_image_usd?: number;
-                        /** @description USD per 1,000 uses of a tool that the provider runs, such as `web_search`. */
+                            input_per_million?: number | null;
+                            output_per_million?: number | null;
+                            cached_input_per_million?: number | null;
+                            cache_write_per_million?: number | null;
+                            cache_write_1h_per_million?: number | null;
+                            cache_write_12h_per_million?: number | null;
+                            audio_input_per_million?: number | null;
+                            cached_audio_input_per_million?: number | null;
+                            audio_output_per_million?: number | null;
+                            image_output_per_million?: number | null;
+                            reasoning_output_per_million?: number | null;
+                        }[] | null;
+                        per_request_usd?: number | null;
+                        per_image_usd?: number | null;
                         server_tools?: {
                             [key: string]: number;
-                        };
-                        /** @description First day (UTC) of the price, or the moment at which it starts. */
-                        starts?: string;
-                        /** @description Last day (UTC) of the price, or the moment at which it ends. Not set: until its successor. */
-                        ends?: string;
-                        /** @description Prices to come, in order; each starts at its `starts`, else when the one before it ends. */
+                        } | null;
+                        starts?: string | null;
+                        ends?: string | null;
                         successors?: {
                             /** @description USD per million prompt tokens. */
                             input_per_million: number;
                             /** @description USD per million completion tokens. */
                             output_per_million: number;
-                            /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                            cached_input_per_million?: number;
-                            /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                            cache_write_per_million?: number;
-                            /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                            cache_write_1h_per_million?: number;
-                            /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                            cache_write_12h_per_million?: number;
-                            /** @description USD per million prompt tokens of audio. Not set: as input. */
-                            audio_input_per_million?: number;
-                            /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                            cached_audio_input_per_million?: number;
-                            /** @description USD per million completion tokens of audio. Not set: as output. */
-                            audio_output_per_million?: number;
-                            /** @description USD per million completion tokens of images. Not set: as output. */
-                            image_output_per_million?: number;
-                            /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                            reasoning_output_per_million?: number;
-                            /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                            cached_input_per_million?: number | null;
+                            cache_write_per_million?: number | null;
+                            cache_write_1h_per_million?: number | null;
+                            cache_write_12h_per_million?: number | null;
+                            audio_input_per_million?: number | null;
+                            cached_audio_input_per_million?: number | null;
+                            audio_output_per_million?: number | null;
+                            image_output_per_million?: number | null;
+                            reasoning_output_per_million?: number | null;
                             tiers?: {
                                 /** @description What the prompt of one call, cached tokens included, has to exceed. */
                                 above_prompt_tokens: number;
                                 /**
                                  * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
-                                 * @default request
                                  * @enum {unknown}
                                  */
                                 applies_to?: "request" | "excess";
-                                /** @description USD per million prompt tokens. */
-                                input_per_million?: number;
-                                /** @description USD per million completion tokens. */
-                                output_per_million?: number;
-                                /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                                cached_input_per_million?: number;
-                                /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                                cache_write_per_million?: number;
-                                /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                                cache_write_1h_per_million?: number;
-                                /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                                cache_write_12h_per_million?: number;
-                                /** @description USD per million prompt tokens of audio. Not set: as input. */
-                                audio_input_per_million?: number;
-                                /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                                cached_audio_input_per_million?: number;
-                                /** @description USD per million completion tokens of audio. Not set: as output. */
-                                audio_output_per_million?: number;
-                                /** @description USD per million completion tokens of images. Not set: as output. */
-                                image_output_per_million?: number;
-                                /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                                reasoning_output_per_million?: number;
-                            }[];
-                            /** @description Rates by the service tier that the answer names, such as `flex` and `priority`. */
+                                input_per_million?: number | null;
+                                output_per_million?: number | null;
+                                cached_input_per_million?: number | null;
+                                cache_write_per_million?: number | null;
+                                cache_write_1h_per_million?: number | null;
+                                cache_write_12h_per_million?: number | null;
+                                audio_input_per_million?: number | null;
+                                cached_audio_input_per_million?: number | null;
+                                audio_output_per_million?: number | null;
+                                image_output_per_million?: number | null;
+                                reasoning_output_per_million?: number | null;
+                            }[] | null;
                             service_tiers?: {
                                 [key: string]: {
-                                    /** @description USD per million prompt tokens. */
-                                    input_per_million?: number;
-                                    /** @description USD per million completion tokens. */
-                                    output_per_million?: number;
-                                    /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                                    cached_input_per_million?: number;
-                                    /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                                    cache_write_per_million?: number;
-                                    /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                                    cache_write_1h_per_million?: number;
-                                    /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                                    cache_write_12h_per_million?: number;
-                                    /** @description USD per million prompt tokens of audio. Not set: as input. */
-                                    audio_input_per_million?: number;
-                                    /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                                    cached_audio_input_per_million?: number;
-                                    /** @description USD per million completion tokens of audio. Not set: as output. */
-                                    audio_output_per_million?: number;
-                                    /** @description USD per million completion tokens of images. Not set: as output. */
-                                    image_output_per_million?: number;
-                                    /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                                    reasoning_output_per_million?: number;
-                                    /** @description Rates of long prompts. The highest tier whose threshold the prompt exceeds applies. */
+                                    input_per_million?: number | null;
+                                    output_per_million?: number | null;
+                                    cached_input_per_million?: number | null;
+                                    cache_write_per_million?: number | null;
+                                    cache_write_1h_per_million?: number | null;
+                                    cache_write_12h_per_million?: number | null;
+                                    audio_input_per_million?: number | null;
+                                    cached_audio_input_per_million?: number | null;
+                                    audio_output_per_million?: number | null;
+                                    image_output_per_million?: number | null;
+                                    reasoning_output_per_million?: number | null;
                                     tiers?: {
                                         /** @description What the prompt of one call, cached tokens included, has to exceed. */
                                         above_prompt_tokens: number;
                                         /**
                                          * @description What it prices: the whole request, or the prompt's tokens above the threshold and the output.
-                                         * @default request
                                          * @enum {unknown}
                                          */
                                         applies_to?: "request" | "excess";
-                                        /** @description USD per million prompt tokens. */
-                                        input_per_million?: number;
-                                        /** @description USD per million completion tokens. */
-                                        output_per_million?: number;
-                                        /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                                        cached_input_per_million?: number;
-                                        /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                                        cache_write_per_million?: number;
-                                        /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                                        cache_write_1h_per_million?: number;
-                                        /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                                        cache_write_12h_per_million?: number;
-                                        /** @description USD per million prompt tokens of audio. Not set: as input. */
-                                        audio_input_per_million?: number;
-                                        /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                                        cached_audio_input_per_million?: number;
-                                        /** @description USD per million completion tokens of audio. Not set: as output. */
-                                        audio_output_per_million?: number;
-                                        /** @description USD per million completion tokens of images. Not set: as output. */
-                                        image_output_per_million?: number;
-                                        /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                                        reasoning_output_per_million?: number;
-                                    }[];
+                                        input_per_million?: number | null;
+                                        output_per_million?: number | null;
+                                        cached_input_per_million?: number | null;
+                                        cache_write_per_million?: number | null;
+                                        cache_write_1h_per_million?: number | null;
+                                        cache_write_12h_per_million?: number | null;
+                                        audio_input_per_million?: number | null;
+                                        cached_audio_input_per_million?: number | null;
+                                        audio_output_per_million?: number | null;
+                                        image_output_per_million?: number | null;
+                                        reasoning_output_per_million?: number | null;
+                                    }[] | null;
                                 };
-                            };
-                            /** @description Rates by the time of day at which a request is admitted. The first that fits applies. */
+                            } | null;
                             discounts?: {
                                 /** @description Time of day (UTC). */
                                 from: string;
                                 /** @description Time of day (UTC), not included; before `from`: of the next day. */
                                 until: string;
-                                /** @description USD per million prompt tokens. */
-                                input_per_million?: number;
-                                /** @description USD per million completion tokens. */
-                                output_per_million?: number;
-                                /** @description USD per million prompt tokens read from the provider's cache. Not set: as input. */
-                                cached_input_per_million?: number;
-                                /** @description USD per million prompt tokens written to the provider's cache. Not set: as input. */
-                                cache_write_per_million?: number;
-                                /** @description USD per million prompt tokens written to the cache for an hour. Not set: as cache_write. */
-                                cache_write_1h_per_million?: number;
-                                /** @description USD per million prompt tokens written to the cache for 12 hours. Not set: as cache_write_1h. */
-                                cache_write_12h_per_million?: number;
-                                /** @description USD per million prompt tokens of audio. Not set: as input. */
-                                audio_input_per_million?: number;
-                                /** @description USD per million prompt tokens of audio read from the cache. Not set: as cached_input. */
-                                cached_audio_input_per_million?: number;
-                                /** @description USD per million completion tokens of audio. Not set: as output. */
-                                audio_output_per_million?: number;
-                                /** @description USD per million completion tokens of images. Not set: as output. */
-                                image_output_per_million?: number;
-                                /** @description USD per million completion tokens of reasoning. Not set: as output. */
-                                reasoning_output_per_million?: number;
-                            }[];
-                            /** @description USD for each call of a provider. */
-                            per_request_usd?: number;
-                            /** @description USD for each image in the request. */
-                            per_image_usd?: number;
-                            /** @description USD per 1,000 uses of a tool that the provider runs, such as `web_search`. */
+                                input_per_million?: number | null;
+                                output_per_million?: number | null;
+                                cached_input_per_million?: number | null;
+                                cache_write_per_million?: number | null;
+                                cache_write_1h_per_million?: number | null;
+                                cache_write_12h_per_million?: number | null;
+                                audio_input_per_million?: number | null;
+                                cached_audio_input_per_million?: number | null;
+                                audio_output_per_million?: number | null;
+                                image_output_per_million?: number | null;
+                                reasoning_output_per_million?: number | null;
+                            }[] | null;
+                            per_request_usd?: number | null;
+                            per_image_usd?: number | null;
                             server_tools?: {
                                 [key: string]: number;
-                            };
-                            /** @description First day (UTC) of the price, or the moment at which it starts. */
-                            starts?: string;
-                            /** @description Last day (UTC) of the price, or the moment at which it ends. Not set: until its successor. */
-                            ends?: string;
-                        }[];
-                    } | null;
-                    /** @description Day on which the model shuts down, reported in the headers `Sunset` and `Deprecation` of its responses. */
-                    deprecation_date?: string;
-                    /** @description ID of the model to use from that day on. */
-                    replacement?: string;
-                    /** @description IDs of models that answer in its place, in order, where none of its providers can; docs/routing.md. A request that names `models` of its own does not use them. */
-                    fallbacks?: string[];
-                    /** @description Providers of the model: by priority, lowest first, and spread by weight within a priority. */
+                            } | null;
+                            starts?: string | null;
+                            ends?: string | null;
+                        }[] | null;
+                    } | null) | null;
+                    deprecation_date?: string | null;
+                    replacement?: string | null;
+                    fallbacks?: string[] | null;
                     deployments?: {
                         /** @description Name of a provider, configured or built in. */
                         provider: string;
                         /** @description The provider's own name of the model. */
                         model: string;
-                        /**
-                         * @description Lowest is tried first.
-                         * @default 0
-                         */
+                        /** @description Lowest is tried first. */
                         priority?: number;
-                        /**
-                         * @description Share of calls among deployments of the same priority.
-                         * @default 1
-                         */
+                        /** @description Share of calls among deployments of the same priority. */
                         weight?: number;
-                        /**
-                         * @description Whether the provider may keep data to train on. Not set: as `data_collection` of the provider.
-                         * @enum {unknown}
-                         */
-                        data_collection?: "allow" | "deny";
-                        /** @description Zero data retention. Not set: as `zdr` of the provider. */
-                        zdr?: boolean;
-                        /** @description Where the deployment runs, such as `eu`; what policies compare. */
-                        region?: string;
-                        /**
-                         * @description Protocol for this model, where its provider has several: docs/providers.md, "Responses API". Not set: the usual one.
-                         * @enum {unknown}
-                         */
-                        protocol?: "openai-responses" | "openai-auto";
-                    }[];
+                        data_collection?: ("allow" | "deny") | null;
+                        zdr?: boolean | null;
+                        region?: string | null;
+                        protocol?: ("openai-responses" | "openai-auto") | null;
+                    }[] | null;
                     /**
                      * Format: date-time
                      * @description When the change takes effect (UTC). Not set: at once.
@@ -5983,66 +5818,30 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Built-in provider whose protocol, address and variable this one uses. */
-                    kind?: string;
-                    /**
-                     * @description Wire protocol. Built-in providers have their own; others require it.
-                     * @enum {unknown}
-                     */
-                    protocol?: "openai" | "openai-responses" | "anthropic" | "gemini" | "bedrock" | "simulator";
-                    /** @description Address of the API. Built-in providers have their own; others require it. */
-                    base_url?: string;
-                    /** @description Key. Without one, the provider's environment variable is used. */
-                    api_key?: string;
-                    /** @description Several keys; calls are spread over them. */
-                    api_keys?: string[];
-                    /** @description Region of a cloud provider, part of its address. */
-                    region?: string;
-                    /** @description Project of a cloud that bills by project. */
-                    project?: string;
-                    /** @description Version of the API, where the address has one. */
-                    api_version?: string;
-                    /** @description File with the cloud's credentials. Not set: those of the machine. */
-                    credentials_file?: string;
-                    /**
-                     * @description Time-outs of calls, in milliseconds.
-                     * @default {}
-                     */
+                    kind?: string | null;
+                    protocol?: ("openai" | "openai-responses" | "anthropic" | "gemini" | "bedrock" | "simulator") | null;
+                    base_url?: string | null;
+                    api_key?: string | null;
+                    api_keys?: string[] | null;
+                    region?: string | null;
+                    project?: string | null;
+                    api_version?: string | null;
+                    credentials_file?: string | null;
+                    /** @description Time-outs of calls, in milliseconds. */
                     timeout_ms?: {
-                        /**
-                         * @description Longest wait for a connection.
-                         * @default 5000
-                         */
+                        /** @description Longest wait for a connection. */
                         connect?: number;
-                        /** @description Longest wait for the first event of the answer. Not set: 60000 for streams, `total` for whole answers. */
-                        first_byte?: number;
-                        /**
-                         * @description Longest wait between two events of a stream.
-                         * @default 120000
-                         */
+                        first_byte?: number | null;
+                        /** @description Longest wait between two events of a stream. */
                         idle?: number;
-                        /**
-                         * @description Longest duration of the whole call.
-                         * @default 1800000
-                         */
+                        /** @description Longest duration of the whole call. */
                         total?: number;
                     };
-                    /** @description Maximum concurrent calls. Not set: no limit. */
-                    max_in_flight?: number;
-                    /**
-                     * @description Whether the provider may keep data to train on. Not set: it may.
-                     * @enum {unknown}
-                     */
-                    data_collection?: "allow" | "deny";
-                    /** @description Zero data retention. Not set: false. */
-                    zdr?: boolean;
-                    /** @description Forward unknown body fields. Not set: true where `base_url` is not a built-in host; built-in hosts get documented fields only. */
-                    forward_unknown?: boolean;
-                    /**
-                     * @description When the client disconnects: cancel the call, or drain it for its exact usage. Not set: drain where the stream of the model may hide reasoning and the hold covers the whole answer, else cancel.
-                     * @enum {unknown}
-                     */
-                    on_disconnect?: "cancel" | "drain";
+                    max_in_flight?: number | null;
+                    data_collection?: ("allow" | "deny") | null;
+                    zdr?: boolean | null;
+                    forward_unknown?: boolean | null;
+                    on_disconnect?: ("cancel" | "drain") | null;
                     /**
                      * Format: date-time
                      * @description When the change takes effect (UTC). Not set: at once.

@@ -171,6 +171,7 @@ function readingRoutes(resource: Resource, deps: StoredSettingsDeps): FastifyPlu
     app.get(`${path}/versions`, { config: operator, schema: versionsSchema }, async (request) => {
       const name = nameIn(request.params)
       const inForce = await currentOf(deps, kind, name)
+      if (inForce === undefined) throw notStored(noun)
       const { accountId } = deps.callerOf(request)
       const binding = { key: deps.cursorKey, account: accountId, list: `admin/${kind}/versions`, filter: name }
       return await listPage({
