@@ -1,4 +1,4 @@
-/** The rules of the ledger: what each unit comes to, by what the store knows before it. They are the same on every database. */
+/** The rules of the ledger: the result of each unit, computed from the rows before it. They are the same on every database. */
 import type { CompletionRecord } from '../../../domain/completion.ts'
 import { defaultOverrunNanoUsd } from '../../../domain/credit.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
@@ -77,7 +77,7 @@ function applyEntry({ accountId, terms, entry }: EntryUnit, snapshot: Snapshot, 
   }
 }
 
-/** Of a `touch`, which sets nothing, the answer is what counts: the account as it is in this month. */
+/** A `touch` sets nothing and returns the account as of this month. */
 function applySettings(unit: SettingsUnit | TouchUnit, snapshot: Snapshot, now: number): Applied {
   const current = rollOverMonth(snapshot.account, unit.terms, now)
   const account = unit.kind === 'touch' ? current.account : withSettings(current.account, unit)
@@ -118,12 +118,12 @@ function viewOf({ balance, held, spent, monthlyBudget, thresholds }: AccountStat
   }
 }
 
-/* How a hold ends: with the charge of what the request came to, or with nothing. */
+/* A hold ends with the charge of the request's cost, or without a charge. */
 
 /**
- * The cost is charged, also above the hold, as far as the account's overrun cap goes (LED-7): that alone takes a balance
- * below zero. What is beyond the cap is recorded and not charged. A settlement that finds no hold corrects what the
- * completion was charged meanwhile, or charges it where nobody has.
+ * Charges the cost, even above the hold, up to the account's overrun cap (LED-7): only this takes a balance below zero.
+ * Cost beyond the cap is recorded and not charged. A settlement without a hold corrects the charge that was made meanwhile,
+ * or charges the completion if there is none.
  */
 function applySettle(unit: SettleUnit, snapshot: Snapshot, now: number): Applied {
   const { terms, unrecorded, promisedNanoUsd } = unit
@@ -155,7 +155,7 @@ function outcomeOf({ unbilledNanoUsd }: CompletionRecord): Outcome {
   return unbilledNanoUsd === undefined ? NOTHING.outcome : { kind: 'done', unbilledNanoUsd }
 }
 
-/** Gives a hold back whole. The month is left to the next unit that knows the plan. */
+/** Returns the whole hold. The next unit that has the plan's terms updates the month. */
 function applyRelease({ account, key, ancestors, hold }: Snapshot): Applied {
   if (hold === undefined) return ALREADY
   return {
@@ -170,7 +170,7 @@ function applyRelease({ account, key, ancestors, hold }: Snapshot): Applied {
   }
 }
 
-/** The keys above: what a key spends, those have spent as well. */
+/** The keys above: the spending of a key counts for them too. */
 function chargedAncestors(
   { ancestors, hold }: Pick<Snapshot, 'ancestors' | 'hold'>,
   charge: { readonly cost: bigint; readonly month: number },
@@ -206,12 +206,12 @@ function withoutHold(account: AccountState, { amount }: HoldState): AccountState
 }
 
 /*
- * Settlements that find no hold: another process took this one for gone and charged an estimate, or the hold is lost. What
- * the request came to is charged exactly all the same, once: the estimate's charge is corrected by an entry that names it,
- * and the completion's row and sums are replaced by the exact ones. A settlement that comes again finds them equal.
+ * Settlements without a hold: another process considered this one dead and charged an estimate, or the hold is lost. The
+ * exact cost is still charged once: an entry that refers to the estimate's charge corrects it, and the exact row and sums
+ * replace the completion's. A repeated settlement finds them equal.
  */
 
-/** Usage rows are kept for longer: one that is missing was never written. */
+/** Usage rows are retained for longer, so a missing one was never written. */
 const LATEST_MS = 365 * 86_400_000
 
 /** Whether a settlement without a hold and without a row is charged. An estimate of what was held needs its hold. */
@@ -253,7 +253,7 @@ function applyLateSettlement(unit: SettleUnit, snapshot: ChargedSnapshot, now: n
   }
 }
 
-/** What `sweptRecord` and intents say of themselves. A row that is exact is never touched. */
+/** As `sweptRecord` and intents mark their records. An exact row is never changed. */
 function isEstimate({ status, usageSource }: PriorCharge): boolean {
   return status === 'incomplete' && usageSource === 'estimated'
 }
@@ -268,7 +268,7 @@ function isSame(charged: PriorCharge, record: CompletionRecord): boolean {
   )
 }
 
-/** An estimate of nothing has no entry that could be corrected: then it is a charge like any other. */
+/** An estimate of 0 has no entry to correct: the settlement is then an ordinary charge. */
 function movementOf(record: CompletionRecord, { costNanoUsd, entry }: PriorCharge) {
   const { id: completionId, keyId, priceVersion } = record
   const more = record.costNanoUsd - costNanoUsd
@@ -284,11 +284,11 @@ function correctedKey(known: KeyState, { month, more }: { readonly month: number
 }
 
 /**
- * The most that one charge may take. What is left after it covers all other holds but for the overrun cap, so however many
- * requests are in flight, they take the balance at most that far below zero together.
+ * The maximum of one charge. The balance after it, plus the overrun cap, covers all other holds, so all requests in flight
+ * together take the balance at most that far below zero.
  * @param account Without the hold of the request itself.
- * @param promised What was held for the request: that may be charged whatever became of the account meanwhile.
- * @returns Undefined: there is no limit, the plan is billed after the fact.
+ * @param promised The amount held for the request, which may be charged whatever happened to the account meanwhile.
+ * @returns Undefined: no limit, because the plan is postpaid.
  */
 function chargeLimit(account: AccountState, terms: PlanTerms, promised: NanoUsd): NanoUsd | undefined {
   if (terms.billing === 'postpaid') return undefined
@@ -301,7 +301,7 @@ function overrunCap({ maxOverrun }: Pick<AccountState, 'maxOverrun'>, terms: Pla
   return maxOverrun ?? terms.maxOverrunNanoUsd ?? defaultOverrunNanoUsd(terms.monthlyCreditNanoUsd)
 }
 
-/** @param charged What the completion was charged before: only more than that counts. */
+/** @param charged What the completion was charged before: the limit applies to the excess. */
 function withinCap(record: CompletionRecord, charged: NanoUsd, limit: NanoUsd | undefined): CompletionRecord {
   const { costNanoUsd } = record
   if (limit === undefined) return record

@@ -1,4 +1,4 @@
-/** A batch's transaction in memory: what was read of the database before, and what is to be written to it afterwards. */
+/** Applies a batch in memory: to the rows read before it, collecting the rows to write after it. */
 import type { CompletionRecord } from '../../../../domain/completion.ts'
 import type { RunningEstimate, SavedResult } from '../../../../domain/credit.ts'
 import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
@@ -17,15 +17,15 @@ import {
 import type { EntryKey, HoldUnit, KeyedEntry } from '../unit.ts'
 import { addCorrection, addToHours, type UsageSum } from '../usage-sums.ts'
 
-/** All that the units of a batch will ask for. What is not in it is not in the database either. */
+/** All rows that the units of a batch need. Rows that are not in it do not exist in the database. */
 export interface BatchData {
   readonly now: number
   readonly accounts: ReadonlyMap<AccountId, AccountState>
   /** By `nameOf` account and key. */
   readonly keys: ReadonlyMap<string, KeyState>
-  /** What keys without a row have come to this month, each with the keys below it, and which these are. */
+  /** The month's cost of keys that have no row, including the keys below them, and the IDs of those. */
   readonly keyCosts: ReadonlyMap<string, KeyCost>
-  /** The keys above keys, of units without a hold that names them. */
+  /** The ancestors of keys, for units without a hold that lists them. */
   readonly lineages: ReadonlyMap<string, readonly KeyId[]>
   /** By `nameOf` account and completion. */
   readonly holds: ReadonlyMap<string, OpenHold>
@@ -33,7 +33,7 @@ export interface BatchData {
   readonly charged: ReadonlyMap<string, PriorCharge>
   /** By `nameOf` account and key, of entries that were made under one. */
   readonly entries: ReadonlyMap<string, KeyedEntry>
-  /** By `nameOf` account and number: rows that entries of the batch are to correct, and others have corrected. */
+  /** By `nameOf` account and number: rows that entries of the batch correct, and that were corrected before. */
   readonly correctedRows: ReadonlySet<string>
 }
 
@@ -48,21 +48,21 @@ export interface OpenHold extends HoldState, HoldKey {
   readonly unit?: HoldUnit | undefined
 }
 
-/** What is to be written, besides the accounts. */
+/** The rows to write, besides the accounts. */
 export type BatchWrites = ReturnType<typeof emptyWrites>
 
 function emptyWrites() {
   return {
-    /** Holds of this batch that are still open at its end. */
+    /** Holds created by this batch that are open at its end. */
     made: new Map<string, OpenHold & NewHold>(),
-    /** Holds whose rows are to go. */
+    /** Holds whose rows are deleted. */
     taken: [] as HoldKey[],
     raised: new Map<string, OpenHold>(),
-    /** Of each hold the newest. */
+    /** The newest of each hold. */
     estimates: new Map<string, RunningEstimate>(),
     completions: [] as CompletionRecord[],
     hours: new Map<string, UsageSum>(),
-    /** Completions whose rows make room for others among `completions`, and what that changes of the sums. */
+    /** Completions whose rows are replaced by rows of `completions`, and how that changes the sums. */
     replaced: [] as HoldKey[],
     corrections: new Map<string, UsageSum>(),
     answers: [] as { readonly kept: SavedResult; readonly subjectId: CompletionId }[],
@@ -120,7 +120,7 @@ export function createMemoryTransaction(facts: BatchData): MemoryTransaction {
   }
 }
 
-/** What this batch itself has charged a completion. */
+/** The charge of a completion made by this batch. */
 function chargedInBatch({ completions, rows }: BatchWrites, { accountId, id }: HoldKey): PriorCharge | undefined {
   const record = completions.find((each) => each.id === id && each.accountId === accountId)
   if (record === undefined) return undefined
@@ -143,7 +143,7 @@ function correct(written: BatchWrites, record: CompletionRecord, charged: PriorC
   addCorrection(corrections, corrected, charged)
 }
 
-/** What this batch has charged a key, and those below it, since a day. */
+/** The cost that this batch charged to a key and the keys below it, since a day. */
 function newCost(
   { completions }: BatchWrites,
   { accountId, keyId, family }: KeyRef & Pick<KeyCost, 'family'>,
@@ -185,7 +185,7 @@ function holdsOf(
     insertHold(unit, amount) {
       const name = nameOf(unit.accountId, unit.id)
       if (find(name) !== undefined) return false
-      estimates.delete(name) // of the one before
+      estimates.delete(name) // belongs to an earlier hold
       const ofKeyBudget = unit.keyBudgetNanoUsd !== undefined
       const { accountId, id, keyId } = unit
       const ancestors = heldAncestors(unit.ancestors)

@@ -1,4 +1,4 @@
-/** What a batch must know before its units are carried out, in one round trip; its accounts are locked from then on. */
+/** Locks the accounts of a batch and reads the rows that its units need, in one round trip. */
 import type { PostgresClient, PostgresRows } from '../../../../db/postgres/client.ts'
 import type { HoldTable, KeySpendingTable } from '../../../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../../../domain/completion.ts'
@@ -25,22 +25,22 @@ import { type BatchData, type KeyCost, nameOf, type OpenHold, rowKey } from './m
 import { listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
 
 /**
- * The time, and no scan of a whole table for what has an index: plans are kept, and what was planned while nothing was held
- * would read the whole of `hold`, with all that was deleted of it, for every batch of the next busy minute.
+ * Reads the time, and disables sequential scans: plans are cached, and one that was made while `hold` was empty would scan
+ * the whole table, including its dead rows, for every batch of the next busy minute.
  */
 const READ_CLOCK = `select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
   set_config('enable_seqscan', 'off', true) as seqscan`
 
 /**
- * In order of the ids, so that batches of two processes never wait for each other in a circle. Whoever changes anything
- * of an account's money does it under this lock.
+ * In the order of their IDs, so that batches of two processes cannot deadlock. Every change of an account's money is made
+ * under this lock.
  */
 const LOCK_ACCOUNTS = `select account_id, ${ACCOUNT_COLUMNS}
 from credit where account_id = any($1::text[]) order by account_id for no key update`
 
 const HOLD_KEY_COLUMNS = [text<HoldKey>('account_id', (hold) => hold.accountId), text<HoldKey>('id', (hold) => hold.id)]
 
-/** Each with what is kept of its key. One by one, by its key: whatever the planner thinks of the size of the table. */
+/** Holds with the spending of their keys. The lateral join looks each up by its key, whatever size the planner estimates. */
 const READ_HOLDS: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
   sql: `select found.account_id, found.id, found.key_id, found.amount_nano_usd, found.of_key_budget,
@@ -51,7 +51,7 @@ cross join lateral (select hold.* from hold
 left join key_spending on key_spending.account_id = found.account_id and key_spending.key_id = found.key_id`,
 }
 
-/** With the last entry of its charge, where that is an estimate's. Entries are looked for from the newest on. */
+/** Charges, with the last ledger entry of those that are estimates. Entries are searched from the newest. */
 const READ_CHARGED: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
   sql: `select completion.account_id, completion.id, completion.key_id, model, completion.created_at, prompt_tokens,
@@ -93,20 +93,20 @@ const READ_CORRECTED: RowsStatement<RowRef> = {
 join ledger on ledger.account_id = asked.account_id and ledger.adjusts = asked.number`,
 }
 
-/** Whose rows the units will ask for. */
+/** References to the rows that the units need. */
 export type BatchRefs = ReturnType<typeof emptyRefs>
 
 function emptyRefs() {
   return {
     accounts: new Set<AccountId>(),
     holds: [] as HoldKey[],
-    /** Without those that come with a hold. */
+    /** Besides the keys that are read with a hold. */
     keys: new Map<string, KeyRef>(),
-    /** Keys whose costs are asked for where they have no row. */
+    /** Keys whose costs are read if they have no row. */
     budgeted: new Map<string, KeyRef>(),
-    /** Keys of entries, whose ancestors are asked for. */
+    /** Keys of entries, whose ancestors are read. */
     corrected: new Map<string, KeyRef>(),
-    /** Of settlements: what of it has no hold may have been charged already. */
+    /** Records of settlements: those without a hold may have been charged already. */
     settlements: [] as CompletionRecord[],
     /** Completions whose holds units of the batch end, and those that two or more of its units end. */
     ended: new Set<string>(),
@@ -128,7 +128,7 @@ export function refsOf(units: readonly Unit[]): BatchRefs {
     else isMixed ||= hasHolds
   }
   if (!isMixed) return refs
-  // Units may ask for the key of a hold that is made before them in the same batch.
+  // Units may need the key of a hold that the same batch creates before them.
   for (const unit of units) {
     if (unit.kind !== 'hold') continue
     addKey(refs.keys, unit)
@@ -181,7 +181,7 @@ function addBudgets({ keys, budgeted }: BatchRefs, { accountId, keyId, keyBudget
   }
 }
 
-/** Locks the accounts, and reads. Every statement after the lock sees what its last holder has committed. */
+/** Every statement after the lock sees what its previous owner committed. */
 export async function readBatchData(
   client: PostgresClient,
   refs: BatchRefs,
@@ -260,7 +260,7 @@ interface PriorRow extends ChargedRow, Pick<HoldTable, 'account_id' | 'id'> {
   readonly entered_at: number | null
 }
 
-/** A second round trip, where settlements have no hold: they were charged before, or are late. With their keys. */
+/** A second round trip for settlements without a hold, which were charged before or are late; reads their keys too. */
 async function readCharged(
   client: PostgresClient,
   refs: BatchRefs,
@@ -326,7 +326,7 @@ function addKey(keys: Map<string, KeyRef>, ref: KeyRef): void {
   keys.set(nameOf(ref.accountId, ref.keyId), ref)
 }
 
-/** The keys above the keys of holds, of late settlements and of corrections, with their rows: seldom, so asked for later. */
+/** The ancestors of the keys of holds, late settlements and corrections, with their rows. Rare, so read later. */
 async function readAncestors(
   client: PostgresClient,
   refs: BatchRefs,
@@ -357,7 +357,7 @@ interface LineageRow extends Pick<KeySpendingTable, 'account_id' | 'key_id'> {
   readonly ancestor_id: KeyId
 }
 
-/** A second round trip, the first time that a key with a budget is used. */
+/** Another round trip, when a key with a budget is used for the first time. */
 async function readKeyCosts(
   client: PostgresClient,
   { budgeted }: BatchRefs,

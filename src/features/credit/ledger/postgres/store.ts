@@ -15,15 +15,15 @@ import { createMemoryTransaction } from './memory.ts'
 import { lockAccounts, readBatchData, refsOf } from './reads.ts'
 import { writeBatch } from './writes.ts'
 
-/** A batch that was rolled back for others' sake is carried out again on what is there then. */
+/** Of a batch that the server rolled back because of other transactions. */
 const MAX_ATTEMPTS = 5
-/** A lock is waited for 2 s each time; holds are refused after 5. */
+/** Each waits 2 s for a lock; holds are rejected after 5 s. */
 const MAX_LOCK_TIMEOUTS = 2
 
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK = '40P01'
 const LOCK_TIMEOUT = '55P03'
-/** Classes of SQLSTATE that speak of what is to be written, not of the state of the database. */
+/** Classes of SQLSTATE caused by the rows to write, not by the state of the database. */
 const UNIT_ERROR_CLASSES: ReadonlySet<string> = new Set([
   '22', // data exception
   '23', // integrity constraint violation
@@ -59,13 +59,13 @@ async function applyTogether(client: PostgresClient, { units, now }: Batch): Pro
   return outcomes
 }
 
-/** Slower, but what the database refuses of one unit is taken back alone. All locks come first, in their order. */
+/** Slower, but a unit that the database rejects is rolled back alone. Takes all locks first, in their order. */
 async function applySeparately(client: PostgresClient, { units, now }: Batch): Promise<readonly Outcome[]> {
   await lockAccounts(client, refsOf(units))
   return applyHalves(client, units, now)
 }
 
-/** In order, each half on what the one before it has written; what is refused is halved until it is one unit. */
+/** Applies the halves in order, and splits a half that is rejected until it is one unit. */
 async function applyPart(
   client: PostgresClient,
   units: readonly Unit[],
@@ -96,18 +96,18 @@ async function applyHalves(
   return [...first, ...(await applyPart(client, units.slice(middle), now))]
 }
 
-/** An empty batch asks whether the database can be written to. A record must be written and flushed to tell. */
+/** For an empty batch: tests whether the database accepts writes, by writing and flushing a record. */
 async function probeWrite(client: PostgresClient): Promise<readonly Outcome[]> {
   await client.query("select pg_logical_emit_message(true, 'turnpike', '')::text as position")
   return []
 }
 
-/** The answer to a commit may be lost: only what the database says it has rolled back is tried again. */
+/** The response to a commit may be lost, so only batches that the server reports as rolled back are retried. */
 function isRolledBackForOthers(state: string | undefined): boolean {
   return state === SERIALIZATION_FAILURE || state === DEADLOCK || state === LOCK_TIMEOUT
 }
 
-/** What is not the database's is a fault of our own in carrying out one unit: it must not stop the others either. */
+/** An error that is not from the database is a bug in applying one unit, and must not stop the others either. */
 function isUnitError(error: unknown): boolean {
   if (error instanceof GatewayError) return false
   if (!(error instanceof DatabaseError)) return true
