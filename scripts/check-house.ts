@@ -22,8 +22,8 @@ const MAX_LINES = 400
 /** A shorter file that only one other file imports is a warning: it belongs into that file. */
 const MIN_LINES = 40
 const MAX_FILES_OF_FOLDER = 25
-/** Of `src`, without tests. */
-const MAX_FILES = 580
+/** Of `src`, without tests and hosts: a provider is a file. */
+const MAX_FILES = 560
 const EMPTY_NAMES = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'types', 'misc', 'shared'])
 
 /** Names of wire formats, which shared code may say although a provider bears the same name. */
@@ -99,7 +99,9 @@ function fullFolders(files: readonly SourceFile[]): string[] {
 }
 
 function fileCount(files: readonly SourceFile[]): string[] {
-  return files.length <= MAX_FILES ? [] : [`src:1: ${files.length} source files without tests (limit ${MAX_FILES})`]
+  const { length } = files.filter(({ path }) => dirname(path) !== dirname(REGISTRY))
+  if (length <= MAX_FILES) return []
+  return [`src:1: ${length} source files without tests and providers (limit ${MAX_FILES}): merge what belongs together`]
 }
 
 function emptyName(file: SourceFile): string[] {

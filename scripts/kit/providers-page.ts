@@ -61,7 +61,8 @@ None of these reaches a provider unless the model's price covers it, on any host
 (\`extra_body\` and other nested objects included). A value without effect is dropped, with a warning. Any other is
 refused with 422 \`unsupported_parameter\` and the field in \`param\`. Tools that run at the provider (any \`type\` but
 \`function\` and \`custom\`) need a fee in the [price](prices.md#tools-that-run-at-the-provider). Lifetimes of cache
-breakpoints without a price are omitted, with a warning.
+breakpoints without a price are omitted, with a warning. The gateway itself follows \`models\`, \`provider\` and
+\`route\` at the top level of a request ([routing](routing.md)) and does not forward them.
 
 `
 

@@ -22,11 +22,12 @@ provider's \`timeout_ms.total\` counts from the arrival of the request, over all
 provider rejects for their content are not repeated.
 
 **Circuit breakers.** After \`routing.breaker.failures\` consecutive failures, the breaker of a model at that provider
-opens for \`routing.breaker.open_ms\`; the second time within 10 minutes of an answer for twice as long, and so on up to
-5 minutes. Then one request probes it: its first event closes the breaker, its failure keeps it open for as long
-again. Failures are failed connections, timeouts, errors of the provider (5xx), and answers that are unreadable or
-break off; errors of clients, rate limits and credentials are none. When every candidate's breaker is open, the
-gateway still calls the best one, once a request. The simulator has no breaker: it fails where its clients ask for it.
+opens for \`routing.breaker.open_ms\`; when it opens again within 10 minutes of its last closing, for twice as long, and
+so on up to 5 minutes. Then one request probes it: its first event closes the breaker, its failure keeps it open for
+as long again. The first event of a call that was made because all breakers are open closes it, too. Failures are
+failed connections, timeouts, errors of the provider (5xx), and answers that are unreadable or break off; errors of
+clients, rate limits and credentials are none. When every candidate's breaker is open, the gateway still calls the
+best one, once a request. The simulator has no breaker: it fails where its clients ask for it.
 
 **Credentials.** Of several \`api_keys\` the gateway uses the one with the fewest calls in flight. A credential that is
 limited (429) enters cooldown for that model, for as long as the provider says, at most an hour, or about a second;

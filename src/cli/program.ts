@@ -23,7 +23,7 @@ import type { ServeOptions } from './serve.ts'
 /** @param reportError Receives every message about wrong usage, which itself is thrown as `CommanderError`. */
 export function buildProgram(version: string, reportError: (message: string) => void): Command {
   const program = new Command('turnpike')
-    .description('An open-source chat gateway: one OpenAI-compatible endpoint for every provider.')
+    .description('An open-source LLM gateway: one OpenAI-compatible endpoint for every provider.')
     .version(version)
     .exitOverride()
     .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })

@@ -59,6 +59,7 @@ export function createCallUsage({
 
 const NO_USAGE: Usage = {}
 
+/** Counts one event of a provider's answer: called for each, streamed or not, before it is rendered for the client. */
 export function meter(call: CallUsage, event: ChatEvent): void {
   switch (event.type) {
     case 'reasoning':
