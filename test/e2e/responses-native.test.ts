@@ -112,6 +112,22 @@ for (const [way, create] of Object.entries(WAYS)) {
   })
 }
 
+for (const [part, field] of [
+  [{ type: 'input_file', file_url: 'https://files.example.com/a.pdf' }, 'file_url'],
+  [{ type: 'input_file', file_id: 'file-1' }, 'file_id'],
+  [{ type: 'input_image', file_id: 'file-1', detail: 'low' }, 'file_id'],
+] as const) {
+  test(`${part.type} with ${field} goes to OpenAI as it is, and to no other protocol`, async () => {
+    answerWith([messageItem('msg_1', 'Read.')])
+    const input = [{ role: 'user', content: [{ type: 'input_text', text: 'Read it.' }, part] }]
+    await client.responses.create({ model: 'openai', input, store: false } as Body)
+    assert.deepEqual(lastBody().input, input)
+    const refused = await send(gateway, '/v1/responses', { key, body: { model: 'turnpike-simulator', input } })
+    const { code, param } = errorOf(refused)
+    assert.deepEqual([refused.status, code, param], [422, 'unsupported_content', `input[0].content[1].${field}`])
+  })
+}
+
 test('openai-beta reaches the provider, and other headers of the client do not', async () => {
   answerWith([messageItem('msg_1', 'Hi')])
   const headers = { 'openai-beta': 'responses=v2', 'openai-organization': 'org_1' }

@@ -1,6 +1,6 @@
 /** Reads the content of messages and of tool results: a text, or parts of text, images, files and audio. */
 import type { Json } from '../../../lib/json.ts'
-import { isAbsent, objectAt, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
+import { isAbsent, objectAt, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
 
 /** A content part of a chat completion. */
 export interface Part {
@@ -20,8 +20,11 @@ const TYPES: ReadonlySet<string> = new Set([
   'input_audio',
 ])
 
-/** Called for a part of a type that is unknown here, with its path: it has no translation. */
+/** Called for a part that has no translation, with the path of what has none. */
 export type NoteUnknown = (part: Json, path: string) => void
+
+/** Holds the place of a file that the provider has or fetches: its size is not known. */
+const FILE_ELSEWHERE: Part = { type: 'file', file: { file_id: 'file_of_the_provider' } }
 
 /** @returns a text for a text, and for a single part of text. @throws GatewayError for the first fault. */
 export function readContent(content: unknown, path: string, noteUnknown: NoteUnknown): string | readonly Part[] {
@@ -31,8 +34,12 @@ export function readContent(content: unknown, path: string, noteUnknown: NoteUnk
   for (let at = 0; at < content.length; at++) {
     const partPath = `${path}[${at}]`
     const part = objectAt(content[at], partPath)
-    if (TYPES.has(stringAt(part['type'], `${partPath}.type`))) parts.push(readPart(part, partPath))
-    else noteUnknown(part, partPath)
+    const elsewhere = fileElsewhere(part)
+    if (elsewhere !== undefined) {
+      noteUnknown(part, `${partPath}.${elsewhere}`)
+      parts.push(FILE_ELSEWHERE)
+    } else if (TYPES.has(stringAt(part['type'], `${partPath}.type`))) parts.push(readPart(part, partPath))
+    else noteUnknown(part, `${partPath}.type`)
   }
   if (parts.length === 0 && content.length > 0) return ''
   const [only] = parts
@@ -54,30 +61,30 @@ function readPart(part: Json, path: string): Part {
   }
 }
 
-function readImage({ image_url: url, file_id: file, detail }: Json, path: string): Part {
-  if (isAbsent(url) && !isAbsent(file)) refuseStored(`${path}.file_id`)
+/** The field that refers to a file or an image which the request does not contain; undefined: it contains it. */
+function fileElsewhere({
+  type,
+  image_url: image,
+  file_data: data,
+  file_url: url,
+  file_id: id,
+}: Json): string | undefined {
+  if (type === 'input_image') return isAbsent(image) && !isAbsent(id) ? 'file_id' : undefined
+  if (type !== 'input_file' || !isAbsent(data)) return undefined
+  if (!isAbsent(url)) return 'file_url'
+  return isAbsent(id) ? undefined : 'file_id'
+}
+
+function readImage({ image_url: url, detail }: Json, path: string): Part {
   const shown = isAbsent(detail) ? {} : { detail: stringAt(detail, `${path}.detail`) }
   return { type: 'image_url', image_url: { url: stringAt(url, `${path}.image_url`), ...shown } }
 }
 
-function readFile({ file_data: data, file_url: url, file_id: id, filename }: Json, path: string): Part {
-  if (isAbsent(data) && !isAbsent(url)) {
-    const param = `${path}.file_url`
-    refuse('unsupported_content', param, `\`${param}\` is not supported: send the file itself as \`file_data\`.`)
-  }
-  if (isAbsent(data) && !isAbsent(id)) refuseStored(`${path}.file_id`)
+function readFile({ file_data: data, filename }: Json, path: string): Part {
   const text = stringAt(data, `${path}.file_data`)
   const named = isAbsent(filename) ? {} : { filename: stringAt(filename, `${path}.filename`) }
   return {
     type: 'file',
     file: { ...named, file_data: text.startsWith('data:') ? text : `data:application/pdf;base64,${text}` },
   }
-}
-
-function refuseStored(param: string): never {
-  refuse(
-    'unsupported_content',
-    param,
-    `\`${param}\` is not supported: files are not stored here. Send the data itself.`,
-  )
 }

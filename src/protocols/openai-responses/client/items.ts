@@ -148,7 +148,7 @@ function keepUntranslated(reading: Reading, item: Json, path: string): void {
 function noteUnknown(reading: Reading): NoteUnknown {
   return (part, path) => {
     reading.untranslated.push(part)
-    reading.essential ??= `${path}.type`
+    reading.essential ??= path
   }
 }
 
