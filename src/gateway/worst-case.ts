@@ -213,6 +213,8 @@ export function isCountable({ bound }: WorstCase, named: Named): boolean {
 
 /** How long a request waits for an exact count; without one its bound stands. */
 const COUNT_TIMEOUT_MS = 500
+/** Where the client asks for nothing but the count: the tokenizer is loaded by the first one. */
+const ASKED_COUNT_TIMEOUT_MS = 10_000
 
 /**
  * The worst case with the prompt's text counted off the event loop, never above the bound; the same where it cannot be
@@ -359,7 +361,7 @@ export async function countPromptTokens(
   countWhole: GatewayPorts['countWhole'],
 ): Promise<number> {
   const { bound, likelyTokens } = worstCase({ ...input, request: { ...input.request, n: 1 } })
-  const counted = await countWhole(promptText(input.request), COUNT_TIMEOUT_MS)
+  const counted = await countWhole(promptText(input.request), ASKED_COUNT_TIMEOUT_MS)
   return counted === undefined
     ? likelyTokens
     : Math.ceil(counted) + MESSAGE_TOKENS * input.request.messages.length + bound.mediaTokens
