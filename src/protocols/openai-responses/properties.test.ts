@@ -114,7 +114,9 @@ test('a conversation means the same there, whatever a client made of its context
     fc.property(conversation, (messages) => {
       const body = JSON.parse(codec.renderRequest(request(messages), TARGET).body)
       assert.deepEqual(toldByWire(body), toldOf(messages))
-      assert.ok(!/\\u[dD][89a-fA-F]/.test(JSON.stringify(body)), 'no half of a character')
+      // An escaped backslash before `ud8` is text.
+      const escapes = JSON.stringify(body).replaceAll('\\\\', '')
+      assert.ok(!/\\u[dD][89a-fA-F]/.test(escapes), 'no half of a character')
     }),
     { numRuns: 1_000 },
   )
