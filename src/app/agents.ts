@@ -140,7 +140,7 @@ function createAgentWork(input: AgentWorkInput): AgentWork {
   let testing: Promise<void> | undefined
   const test = async (): Promise<void> => {
     if (sandboxes.backend === 'bubblewrap') sandboxes.cgroups = openCgroups()
-    state = await examine(deps, sandboxes)
+    state = await examine(deps, sandboxes).catch(notExamined)
     if (!state.ok) log.warn({ reason: state.reason }, 'agents are off')
     else if (sandboxes.backend === 'none') log.warn(NO_SANDBOX)
     if (!state.ok || leaving.signal.aborted) return
@@ -213,6 +213,11 @@ async function examine({ git, folder }: WorkerDeps, { backend, cgroups }: Sandbo
   const sandbox = await selfTest({ cgroups })
   const result = sandbox.ok ? await testGitJail(git, { secrets: [secretPath(dirname(folder))] }) : sandbox
   return result.ok ? result : { ok: false, reason: `${result.reason}. ${result.fix}.` }
+}
+
+/** Such as where the process has no file left for the pipes of another one. */
+function notExamined(error: unknown): Availability {
+  return { ok: false, reason: `The test of the sandbox failed: ${error instanceof Error ? error.message : error}` }
 }
 
 function networkOf(runtime: Runtime): Pick<SandboxKind, 'network'> {

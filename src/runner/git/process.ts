@@ -56,8 +56,11 @@ export async function git(call: GitCall): Promise<GitOutput> {
   try {
     const child = start(call, route)
     const ending = watch(child, call)
-    feed(child, call)
-    route.connect(child)
+    // Without a file for its pipes it has not started, which `ending` reports.
+    if (child.pid !== undefined) {
+      feed(child, call)
+      route.connect(child)
+    }
     const { exitCode, stdout, stderr, interruption } = await ending
     if (interruption === 'aborted') throw call.signal.reason
     if (exitCode === 0 || interruption === 'output') return { stdout, isCut: interruption === 'output' }
