@@ -11,7 +11,8 @@ import type { Chain, Link, ResponseStore } from '../features/responses/store.ts'
 import { type BodyBudget, MAX_HERE_BYTES, MAX_HERE_VALUES } from '../http/request-body.ts'
 import { isRecord, type Json } from '../lib/json.ts'
 import { responsesApi } from '../protocols/openai-responses/client/index.ts'
-import { type OwnItem, ownItems, referenceIn, responseOfItem } from '../protocols/openai-responses/client/stored.ts'
+import { type OwnItem, ownItems, referenceIn } from '../protocols/openai-responses/client/stored.ts'
+import { responseOfItem } from '../protocols/openai-responses/item-ids.ts'
 
 export interface InputDeps {
   readonly store: ResponseStore

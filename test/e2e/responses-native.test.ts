@@ -177,23 +177,50 @@ test('a provider of another protocol gets no item or part of a type without tran
   assert.equal(provider.calls.length, before)
 })
 
-test('a response that is stored has items with IDs of the gateway, and its reasoning goes back to the provider', async () => {
-  answerWith(OUTPUT.filter((item) => item !== LATER))
-  const tools: Body = [{ type: 'namespace', name: 'files', tools: [{ type: 'function', name: 'read' }] }]
-  const { id, output } = await client.responses.create({ model: 'openai', input: 'Go on.', tools })
-  const given = new Set(OUTPUT.map((item) => item.id))
-  assert.ok(output.length >= 3 && output.every((item) => !given.has(item.id ?? '')))
+for (const [way, create] of Object.entries(WAYS)) {
+  test(`${way}: a stored response has items with IDs of the gateway, which the provider gets as its own`, async () => {
+    const cited = { type: 'file_citation', file_id: 'file-1', filename: 'a.pdf', index: 3 }
+    const said = {
+      ...messageItem('msg_1', 'I look.', 'commentary'),
+      content: [{ type: 'output_text', text: 'I look.', annotations: [cited, { type: 'later', page: 1 }] }],
+    }
+    const output = [OUTPUT[0], LATER, said, OUTPUT[3]]
+    answerWith(output)
+    const tools: Body = [{ type: 'namespace', name: 'files', tools: [{ type: 'function', name: 'read' }] }]
+    const request = { model: 'openai', input: 'Go on.', tools, made_up: { later: true } }
+    const made = await create(request)
+    assert.deepEqual([lastBody().store, lastBody().made_up, lastBody().tools], [false, { later: true }, tools])
+    const tail = made.id.slice('resp_'.length)
+    const stored = output.map((item, at) => ({ ...item, id: `${item.id}_${tail}_${at}` }))
+    assert.deepEqual(made.output.map(essence), stored.map(essence))
+    assert.deepEqual((await client.responses.retrieve(made.id)).output.map(essence), stored.map(essence))
+    const result = { type: 'function_call_output', call_id: 'call_1', output: 'seen' }
+    const asked = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] }
+    const references = stored.map(({ id }) => ({ type: 'item_reference', id }))
+    const ways: Body = [
+      { previous_response_id: made.id, input: [result] },
+      { input: [asked, ...references, result] },
+      { input: [asked, ...made.output, result] },
+    ]
+    for (const continued of ways) {
+      answerWith([messageItem('msg_2', 'Done.')])
+      assert.equal((await create({ ...request, ...continued })).output_text, 'Done.')
+      assert.deepEqual(lastBody().input.map(essence), [asked, ...output, result].map(essence))
+    }
+  })
+}
+
+test('reasoning of another provider that OpenAI cannot read is left out, and so is no other item', async () => {
   answerWith([messageItem('msg_2', 'Done.')])
-  const input: Body = [{ type: 'function_call_output', call_id: 'call_1', output: 'seen' }]
-  const done = await client.responses.create({ model: 'openai', previous_response_id: id, input, tools })
-  assert.equal(done.output_text, 'Done.')
-  const [sealed] = OUTPUT
-  assert.deepEqual(
-    lastBody().input.filter(({ type }: Body) => type === 'reasoning'),
-    [sealed],
-  )
-  const { status, text } = await send(gateway, '/v1/responses', { key, body: { model: 'openai', input: [LATER] } })
-  assert.deepEqual([status, JSON.parse(text).error.code], [422, 'unsupported_content'])
+  const reasoning = {
+    type: 'reasoning',
+    id: `rs_${'a'.repeat(22)}_0`,
+    summary: [{ type: 'summary_text', text: 'So.' }],
+  }
+  const message = { type: 'message', id: `msg_${'a'.repeat(22)}_1`, role: 'assistant', content: 'Hi' }
+  const input = [{ role: 'user', content: 'Hi' }, reasoning, message, { role: 'user', content: 'Go on.' }]
+  await client.responses.create({ model: 'openai', input, store: false } as Body)
+  assert.deepEqual(lastBody().input, [input[0], message, input[3]])
 })
 
 test('every call of the provider is one row of the API, at its exact cost', async () => {

@@ -10,6 +10,7 @@ import { CACHE_LIFETIME_PARAM, type Fields, forwardedFields, isCachingPriced, wi
 import { type Block, FILLER_AFTER, FILLER_BEFORE } from '../conversation.ts'
 import { isOpaqueContext } from '../opaque-context.ts'
 import type { RenderTarget } from '../protocol.ts'
+import { withoutForeignCitations } from './client/citations.ts'
 
 export function nativeOf({ native }: ChatRequest): NativeRequest | undefined {
   return native?.protocol === 'anthropic' ? native : undefined
@@ -106,7 +107,7 @@ function renderMessage(message: Json, settings: NativeSettings): Block[] {
 function renderBlock(block: Json, settings: NativeSettings): readonly Json[] {
   switch (block['type']) {
     case 'text':
-      return textOf(block['text']).trim() === '' ? [] : [withPricedCache(block, settings)]
+      return textOf(block['text']).trim() === '' ? [] : [withPricedCache(withoutForeignCitations(block), settings)]
     case 'thinking':
       return settings.returnsContext && textOf(block['signature']) !== '' ? [block] : []
     case 'redacted_thinking':

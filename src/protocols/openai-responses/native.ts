@@ -9,6 +9,7 @@ import { CACHE_LIFETIME_PARAM, isCachingPriced, withoutLifetime } from '../body-
 import { decodeContext, isOpaqueContext } from '../opaque-context.ts'
 import { CONTEXT_KEY } from './context.ts'
 import { type InputSettings, isReportedLifetime, MAX_CALL_ID, type RenderedInput } from './input.ts'
+import { isOfGateway, withOriginalId } from './item-ids.ts'
 
 export function nativeOf({ native }: ChatRequest): NativeRequest | undefined {
   return native?.protocol === 'openai-responses' ? native : undefined
@@ -43,7 +44,8 @@ export function renderNativeInput({ body }: NativeRequest, settings: ItemSetting
   for (const item of Array.isArray(input) ? input.filter(isRecord) : []) {
     if (textOf(item['call_id']).length > MAX_CALL_ID) return undefined
     const encrypted = textOf(item['encrypted_content'])
-    if (!isOpaqueContext(encrypted)) items.push(renderItem(item, settings))
+    const isUnreadable = item['type'] === 'reasoning' && encrypted === '' && isOfGateway(item)
+    if (!isOpaqueContext(encrypted) && !isUnreadable) items.push(renderItem(withOriginalId(item), settings))
     else if (Object.hasOwn(decodeContext(encrypted) ?? {}, CONTEXT_KEY)) return undefined
     // else: reasoning of another protocol, which this one cannot read
   }

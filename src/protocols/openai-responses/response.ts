@@ -119,7 +119,7 @@ function completeMessage(output: Output, item: Json, progress: ItemProgress): vo
   for (const part of Array.isArray(content) ? content : []) {
     if (!isRecord(part)) continue
     if (part['type'] === 'refusal') readRefusal(output, part, progress)
-    else readTextPart(output, part, progress)
+    else readTextPart(output, part, { progress, start })
   }
   const length = output.textLength - start
   output.entries.push({ type: 'message', id: textOf(item['id']), phase: textOf(item['phase']) || undefined, length })
@@ -131,11 +131,20 @@ function readRefusal(output: Output, part: Json, { hasRefusal }: ItemProgress): 
   if (!hasRefusal && text !== '') output.events.push({ type: 'refusal', index: 0, text })
 }
 
-function readTextPart(output: Output, part: Json, { hasText }: ItemProgress): void {
+/** @param start Where its message begins in the text of the answer. */
+function readTextPart(
+  output: Output,
+  part: Json,
+  { progress, start }: { readonly progress: ItemProgress; readonly start: number },
+): void {
   const text = textOf(part['text'])
-  if (!hasText && text !== '') output.events.push(textEvent(text, part['logprobs']))
-  const { annotations } = part
-  for (const annotation of Array.isArray(annotations) ? annotations : []) addAnnotation(output, annotation)
+  if (!progress.hasText && text !== '') output.events.push(textEvent(text, part['logprobs']))
+  const annotations = Array.isArray(part['annotations']) ? part['annotations'].filter(isRecord) : []
+  for (const annotation of annotations) addAnnotation(output, annotation)
+  if (annotations.length > 0) {
+    const offset = output.textLength - start
+    output.events.push(nativeEvent('delta', { annotations: annotations.map((each) => shifted(each, offset)) }))
+  }
   output.textLength += text.length
 }
 
@@ -148,16 +157,19 @@ export function textEvent(text: string, logprobs: unknown): ChatEvent {
 const MAX_ANNOTATIONS = 256
 
 /** In the nested form of chat completions, with positions in the content of the whole message. */
-function addAnnotation({ annotations, textLength }: Output, value: unknown): void {
-  if (!isRecord(value) || annotations.length >= MAX_ANNOTATIONS) return
-  const { type, ...fields } = value
+function addAnnotation({ annotations, textLength }: Output, { type, ...fields }: Json): void {
   const kind = textOf(type)
-  if (kind === '') return
-  const shifted: Record<string, unknown> = { ...fields }
-  for (const name of ['start_index', 'end_index']) {
-    if (typeof fields[name] === 'number') shifted[name] = fields[name] + textLength
+  if (kind !== '' && annotations.length < MAX_ANNOTATIONS) {
+    annotations.push({ type: kind, [kind]: shifted(fields, textLength) })
   }
-  annotations.push({ type: kind, [kind]: shifted })
+}
+
+function shifted(fields: Json, offset: number): Json {
+  const result: Record<string, unknown> = { ...fields }
+  for (const name of ['start_index', 'end_index']) {
+    if (typeof fields[name] === 'number') result[name] = fields[name] + offset
+  }
+  return result
 }
 
 function completeReasoning(output: Output, item: Json, progress: ItemProgress): void {

@@ -2,6 +2,7 @@
 import type { ChatEvent, ChatRequest, NativeEvent, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
 import type { Bill, WholeAnswer } from '../../client-api.ts'
+import { pageCitations } from './citations.ts'
 import { createEnding } from './ending.ts'
 
 /** A content block that may still grow. */
@@ -77,6 +78,18 @@ function gather(message: OpenMessage, event: Exclude<ChatEvent, { type: 'finish'
     case 'native':
       if (event.protocol === 'anthropic') gatherNative(message, event)
       break
+    case 'extension':
+      if (event.field === 'annotations') gatherPages(message, event.value)
+  }
+}
+
+/** Citations of other providers, each in the block of its text. */
+function gatherPages({ blocks }: OpenMessage, annotations: unknown): void {
+  const texts = blocks.filter((block) => block.type === 'text')
+  if (texts.some(({ citations }) => citations !== null)) return // Anthropic's own
+  for (const { citation, start = Number.POSITIVE_INFINITY } of pageCitations(annotations)) {
+    const block = blockAt(texts, start)
+    if (block !== undefined) block.citations = [...(block.citations ?? []), citation]
   }
 }
 
@@ -91,6 +104,19 @@ function gatherNative(message: OpenMessage, { part, value }: NativeEvent): void 
     last.citations ??= []
     last.citations.push(value['citation'])
   } else if (part === 'delta' && last?.type === 'native') last.input += textOf(value['partial_json'])
+}
+
+/** @param position In all texts together. */
+function blockAt<Block extends { readonly text: string }>(
+  texts: readonly Block[],
+  position: number,
+): Block | undefined {
+  let end = 0
+  for (const block of texts) {
+    end += block.text.length
+    if (position < end) return block
+  }
+  return texts.at(-1)
 }
 
 function gatherCall({ blocks, calls }: OpenMessage, event: ToolCallEvent): void {

@@ -7,6 +7,7 @@ import type { Json } from '../../../lib/json.ts'
 import type { AnswerStream, Bill, StreamStart } from '../../client-api.ts'
 import { brokenAnswer } from '../../protocol.ts'
 import { messageId, otherUsage, renderUsage } from './answer.ts'
+import { pageCitations } from './citations.ts'
 import { createEnding, type Ending } from './ending.ts'
 
 interface State {
@@ -14,6 +15,8 @@ interface State {
   hasBegun: boolean
   /** Of the last block. */
   index: number
+  /** Whether Anthropic has cited something. */
+  hasOwnCitations: boolean
   /** Undefined: no block is open. */
   open: 'text' | 'thinking' | 'tool_use' | 'native' | undefined
   /** Of the last tool call. */
@@ -33,6 +36,7 @@ export function createMessageStream(start: StreamStart): AnswerStream {
     start,
     hasBegun: false,
     index: -1,
+    hasOwnCitations: false,
     open: undefined,
     toolIndex: -1,
     emptyCalls: new Set(),
@@ -65,6 +69,8 @@ function renderEvent(state: State, event: ChatEvent): string {
       return renderToolCall(state, event)
     case 'native':
       return event.protocol === 'anthropic' ? renderNative(state, event) : ''
+    case 'extension':
+      return event.field === 'annotations' ? renderPages(state, event.value) : ''
     case 'usage':
       if (!state.hasBegun) state.usage = { ...state.usage, ...event.usage }
       return ''
@@ -82,8 +88,16 @@ function renderNative(state: State, { part, value }: NativeEvent): string {
     state.open = 'native'
     return text
   }
+  if (value['type'] === 'citations_delta') state.hasOwnCitations = true
   const isFitting = state.open === 'native' || (state.open === 'text' && value['type'] === 'citations_delta')
   return part === 'delta' && isFitting ? delta(state, value) : ''
+}
+
+/** Citations of other providers come at the end: those of a text whose block is closed are left out. */
+function renderPages(state: State, annotations: unknown): string {
+  if (state.open !== 'text' || state.hasOwnCitations) return ''
+  const pages = pageCitations(annotations)
+  return pages.map(({ citation }) => delta(state, { type: 'citations_delta', citation })).join('')
 }
 
 function endOf({ ending, others }: State, bill: Bill): object {

@@ -6,8 +6,8 @@ import { createOutput } from './output.ts'
 import { detailsOf } from './request.ts'
 
 export function createResponse(request: ChatRequest, id = ''): WholeAnswer {
-  const { echo, forms, isNative } = detailsOf(request)
-  const output = createOutput({ id: tailOf(id), forms, isNative, emit: undefined })
+  const { echo, forms, isStored } = detailsOf(request)
+  const output = createOutput({ id: tailOf(id), forms, isStored, emit: undefined })
   return {
     push: output.push,
     render(head) {

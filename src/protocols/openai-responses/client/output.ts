@@ -7,6 +7,7 @@ import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
 import { encodeContext } from '../../opaque-context.ts'
 import { readLogprobs } from '../../openai-chat/client/answer.ts'
 import { brokenAnswer } from '../../protocol.ts'
+import { newItemId, storedItemId } from '../item-ids.ts'
 import type { ToolForm } from './tools.ts'
 
 /** Sends an event. @param members Of its JSON object, as text: `"item_id":"…","delta":"…"`. */
@@ -27,7 +28,7 @@ interface OutputInput {
   readonly id: string
   readonly forms: ReadonlyMap<string, ToolForm>
   /** See `ResponseDetails`. */
-  readonly isNative: boolean
+  readonly isStored: boolean
   /** Undefined: nobody follows the making. */
   readonly emit: Emit | undefined
 }
@@ -38,6 +39,8 @@ interface TextPart {
   readonly place: string
   text: string
   readonly logprobs: unknown[]
+  /** As a provider of this API has them. */
+  readonly annotations: Json[]
 }
 
 interface OpenMessage {
@@ -144,7 +147,7 @@ function pushEvent(state: State, event: ChatEvent): void {
       keepExtension(state, event)
       break
     case 'native':
-      if (state.isNative && event.protocol === 'openai-responses') readNative(state, event)
+      if (event.protocol === 'openai-responses') readNative(state, event)
       break
     case 'finish':
       state.finish = event.reason
@@ -161,6 +164,10 @@ const ITEM_PREFIXES: ReadonlyMap<unknown, string> = new Map([
 
 /** An item of a provider that has this same API: its ID comes first, and all others whole. */
 function readNative(state: State, { part, value }: NativeEvent): void {
+  if (part === 'delta') {
+    keepNativeAnnotations(state, value)
+    return
+  }
   if (part === 'stop') {
     endNativeReasoning(state, textOf(value['encrypted_content']))
     return
@@ -171,11 +178,15 @@ function readNative(state: State, { part, value }: NativeEvent): void {
 }
 
 function addWhole(state: State, item: Json): void {
-  const rendered = JSON.stringify(item)
+  const rendered = JSON.stringify(state.isStored ? { ...item, id: wholeItemId(state, item) } : item)
   const members = `"output_index":${state.done.length},"item":${rendered}`
   state.emit?.('response.output_item.added', members)
   state.emit?.('response.output_item.done', members)
   state.done.push(rendered)
+}
+
+function wholeItemId({ id, done }: State, item: Json): string {
+  return storedItemId(textOf(item['id']), id, done.length) ?? newItemId(item, id, done.length)
 }
 
 function endNativeReasoning(state: State, encrypted: string): void {
@@ -189,6 +200,14 @@ function keepExtension(state: State, { field, value }: ExtensionEvent): void {
   if (field === 'provider_context' && isRecord(value)) state.context = value
   if (field === 'annotations' && Array.isArray(value))
     state.annotations = value.slice(0, MAX_ANNOTATIONS).filter(isRecord)
+}
+
+/** Of the text that came last. */
+function keepNativeAnnotations({ open }: State, { annotations }: Json): void {
+  const part = open?.kind === 'message' ? open.parts.find(({ type }) => type === 'output_text') : undefined
+  if (part === undefined || !Array.isArray(annotations)) return
+  for (const annotation of annotations)
+    if (isRecord(annotation) && part.annotations.length < MAX_ANNOTATIONS) part.annotations.push(annotation)
 }
 
 /** Each message looks for its own among them. */
@@ -231,7 +250,7 @@ function openPart(state: State, type: TextPart['type']): TextPart {
   const known = parts.find((part) => part.type === type)
   if (known !== undefined) return known
   const place = `"item_id":"${id}","output_index":${state.done.length},"content_index":${parts.length}`
-  const part: TextPart = { type, place, text: '', logprobs: [] }
+  const part: TextPart = { type, place, text: '', logprobs: [], annotations: [] }
   parts.push(part)
   state.emit?.('response.content_part.added', `${place},"part":${JSON.stringify(renderPart(part, []))}`)
   return part
@@ -257,13 +276,14 @@ function closePart(emit: Emit, part: TextPart, annotations: readonly Json[]): vo
 }
 
 /** The sources that a text cites, with ranges of that text. */
-function annotationsOf({ annotations }: State, { from }: OpenMessage, { type, text }: TextPart): readonly Json[] {
-  if (type !== 'output_text') return []
+function annotationsOf({ annotations }: State, { from }: OpenMessage, part: TextPart): readonly Json[] {
+  if (part.type !== 'output_text') return []
+  if (part.annotations.length > 0) return part.annotations
   return annotations.flatMap(({ url_citation: cited }) => {
     if (!isRecord(cited)) return []
     const start = Number(cited['start_index']) - from
     const end = Number(cited['end_index']) - from
-    if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > text.length) return []
+    if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || start > part.text.length) return []
     return [
       {
         type: 'url_citation',
@@ -320,7 +340,7 @@ function addContext(state: State): void {
   const rest = {
     ...others,
     ...(anthropic !== undefined && !isSigned && { anthropic }),
-    ...((hasPlainReasoning(own) || (own !== undefined && !state.isNative)) && { 'openai-responses': own }),
+    ...(hasPlainReasoning(own) && { 'openai-responses': own }),
   }
   if (Object.keys(rest).length === 0) return
   openReasoning(state).context = rest
@@ -375,16 +395,18 @@ function announcedForm({ announced }: State, form: ToolForm): ToolForm {
 
 const ITEM_ID = /^[\w-]{1,64}$/
 
-/** The provider's own ID, without which it does not read its reasoning again; else one of ours. */
+/** The provider's own ID, without which it does not read its reasoning again, or one that has it; else one of ours. */
 function itemId(state: State, prefix: string): string {
-  const { announced, id, done, open, takenIds } = state
+  const { announced, id, done, open, takenIds, isStored } = state
   state.announced = undefined
+  const at = done.length + (open === undefined ? 0 : 1)
   const own = textOf(announced?.['id'])
   if (ITEM_PREFIXES.get(announced?.['type']) === prefix && ITEM_ID.test(own) && !takenIds.has(own)) {
     takenIds.add(own)
-    return own
+    const stored = isStored ? storedItemId(own, id, at) : own
+    if (stored !== undefined) return stored
   }
-  return `${prefix}_${id}_${done.length + (open === undefined ? 0 : 1)}`
+  return `${prefix}_${id}_${at}`
 }
 
 function openItem(state: State, item: OpenItem): void {

@@ -17,7 +17,6 @@ import {
   stringAt,
 } from '../../openai-chat/client/checks.ts'
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
-import { unsupportedContent } from '../../parameters.ts'
 import { ROUTING_FIELDS, routingFields } from '../../routing-fields.ts'
 import { echoOf } from './echo.ts'
 import { type Conversation, itemPath, readConversation } from './items.ts'
@@ -30,8 +29,8 @@ export interface ResponseDetails {
   readonly echo: Json
   /** Of tools whose calls are no plain function calls, by the name that the model sees. */
   readonly forms: ReadonlyMap<string, ToolForm>
-  /** Whether items of a host of this API come with the IDs that it gave. Stored ones have IDs of the gateway. */
-  readonly isNative: boolean
+  /** Whether the ID of each item leads to its response, so that requests can refer to it. */
+  readonly isStored: boolean
 }
 
 interface ResponsesRequest extends ChatRequest {
@@ -79,7 +78,7 @@ const REFUSED: ReadonlySet<string> = new Set(['conversation', 'prompt'])
 
 /** The fields of an answer that come from its request; of another API's request: the defaults. */
 export function detailsOf(request: ChatRequest): ResponseDetails {
-  return isResponsesRequest(request) ? request.responses : { echo: echoOf({}), forms: new Map(), isNative: false }
+  return isResponsesRequest(request) ? request.responses : { echo: echoOf({}), forms: new Map(), isStored: false }
 }
 
 function isResponsesRequest(request: ChatRequest): request is ResponsesRequest {
@@ -120,12 +119,8 @@ export function parseResponsesRequest(
     ...passedOn(body),
     ...routingFields(body),
   })
-  const origin = originOf(
-    { body, headers, extra: unknownFields(body), unknown: included.unknown },
-    conversation,
-    context,
-  )
-  const unheeded = [...(request.unheeded ?? []), ...origin.unheeded]
+  const source = { body, headers, extra: unknownFields(body), unknown: included.unknown }
+  const unheeded = [...(request.unheeded ?? []), ...(isStoreIgnored(body, context) ? ['store'] : [])]
   return {
     ...request,
     isTranslated: true,
@@ -133,8 +128,8 @@ export function parseResponsesRequest(
       customToolsAsFunctions: true,
     }),
     ...(unheeded.length > 0 && { unheeded }),
-    ...(origin.native && { native: origin.native }),
-    responses: { echo: echoOf(body, context), forms: tools.forms, isNative: origin.native !== undefined },
+    native: nativeRequest(source, conversation),
+    responses: { echo: echoOf(body, context), forms: tools.forms, isStored: context?.store === true },
   }
 }
 
@@ -157,23 +152,6 @@ function refuseState({ previous_response_id: previous, background, store }: Json
 interface Source extends Pick<NativeRequest, 'body' | 'headers' | 'extra'> {
   /** Paths of values without a translation. */
   readonly unknown: readonly string[]
-}
-
-interface Origin {
-  readonly native: NativeRequest | undefined
-  readonly unheeded: readonly string[]
-}
-
-/**
- * The request as it came, for hosts of this API. Not where its response is stored: references to items need the IDs that
- * the gateway gives.
- */
-function originOf(source: Source, conversation: Conversation, context: StoredContext | undefined): Origin {
-  const native = nativeRequest(source, conversation)
-  const unheeded = isStoreIgnored(source.body, context) ? ['store'] : []
-  if (context?.store !== true) return { native, unheeded }
-  if (native.essential !== undefined) throw unsupportedContent(native.essential, `\`${native.essential}\``)
-  return { native: undefined, unheeded: [...native.dropped, ...unheeded] }
 }
 
 function nativeRequest(

@@ -3,6 +3,7 @@
  * responses. Knows no database.
  */
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
+import { newItemId, tailOfResponse } from '../item-ids.ts'
 
 /** What the account has stored of a conversation, and what is to be stored. */
 export interface StoredContext {
@@ -53,33 +54,11 @@ export function referenceIn({ item }: OwnItem): string | undefined {
   return isReference && typeof id === 'string' ? id : undefined
 }
 
-const PREFIXES: Readonly<Record<string, string>> = {
-  message: 'msg',
-  reasoning: 'rs',
-  function_call: 'fc',
-  function_call_output: 'fco',
-  custom_tool_call: 'ctc',
-  custom_tool_call_output: 'ctco',
-  local_shell_call: 'lsh',
-  local_shell_call_output: 'lsho',
-}
-
 /** The JSON text of a request's item with an ID, from which `responseOfItem` finds its response. */
 export function withId({ item, text }: OwnItem, responseId: string, at: number): string {
   const { id: given, ...rest } = item
   if (typeof given === 'string') return text
-  const prefix = PREFIXES[textOf(item['type'])] ?? 'item'
-  const id = `${prefix}_${responseId.slice(RESPONSE_PREFIX.length)}_i${at}`
-  return JSON.stringify({ id, ...rest })
-}
-
-const RESPONSE_PREFIX = 'resp_'
-const ITEM_ID = /^[a-z]+_([0-9A-Za-z]{1,64})_i?\d{1,6}$/
-
-/** The ID of the response that an item was stored with; undefined: the gateway has not made this ID. */
-export function responseOfItem(itemId: string): string | undefined {
-  const tail = ITEM_ID.exec(itemId)?.[1]
-  return tail === undefined ? undefined : RESPONSE_PREFIX + tail
+  return JSON.stringify({ id: newItemId(item, tailOfResponse(responseId), `i${at}`), ...rest })
 }
 
 /** A response without its output, and the JSON texts of its output items. */

@@ -17,10 +17,10 @@ import { createOutput, type Emit, type Output } from './output.ts'
 import { detailsOf } from './request.ts'
 
 export function createResponseStream(start: StreamStart): AnswerStream {
-  const { forms, echo, isNative } = detailsOf(start.request)
+  const { forms, echo, isStored } = detailsOf(start.request)
   const frame = createFrame(start, echo)
   const events = createEvents(frame)
-  const output = createOutput({ id: tailOf(start.id), forms, isNative, emit: events.emit })
+  const output = createOutput({ id: tailOf(start.id), forms, isStored, emit: events.emit })
   return {
     push(event) {
       if (event.type === 'usage') return ''
