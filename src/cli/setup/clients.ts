@@ -53,7 +53,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
   },
   opencode: {
     path: ({ env, home }) => join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'opencode', 'opencode.json'),
-    edit: (text, { url, model, keyVariable }) =>
+    edit: (text, { url, model, smallModel, keyVariable }) =>
       withJsonSettings(text, {
         $schema: 'https://opencode.ai/config.json',
         provider: {
@@ -61,17 +61,22 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
             npm: '@ai-sdk/openai-compatible',
             name: 'Turnpike',
             options: { baseURL: `${url}/v1`, apiKey: `{env:${keyVariable}}` },
-            models: { [model]: {} },
+            models: { [model]: {}, [smallModel]: {} },
           },
         },
         model: `turnpike/${model}`,
+        small_model: `turnpike/${smallModel}`,
       }),
     hint: needsKey,
   },
   aider: {
     path: ({ home }) => join(home, '.aider.conf.yml'),
-    edit: (text, { url, model }) =>
-      withYamlSettings(text, { 'openai-api-base': `${url}/v1`, model: `openai/${model}` }),
+    edit: (text, { url, model, smallModel }) =>
+      withYamlSettings(text, {
+        'openai-api-base': `${url}/v1`,
+        model: `openai/${model}`,
+        'weak-model': `openai/${smallModel}`,
+      }),
     hint: ({ keyVariable }) =>
       `The client reads the API key from $OPENAI_API_KEY: export OPENAI_API_KEY="$${keyVariable}".`,
   },

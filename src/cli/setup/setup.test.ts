@@ -43,6 +43,16 @@ for (const name of CLIENT_NAMES) {
   })
 }
 
+test('small tasks go to the small model, where the client would call a model that the gateway may not have', () => {
+  assert.equal(
+    CLIENTS.aider.edit('', SETTINGS),
+    'openai-api-base: http://localhost:7575/v1\nmodel: openai/m1\nweak-model: openai/m2\n',
+  )
+  const { provider, model, small_model } = JSON.parse(CLIENTS.opencode.edit('', SETTINGS))
+  assert.deepEqual([model, small_model], ['turnpike/m1', 'turnpike/m2'])
+  assert.deepEqual(provider.turnpike.models, { m1: {}, m2: {} })
+})
+
 test('the file is changed only after a yes, and keeps its permissions; a symbolic link stays one', async (t) => {
   const { run, pathOf } = homeOf(t)
   const path = pathOf('claude')
