@@ -49,10 +49,14 @@ interface ResponsesInput extends Pick<InputDeps, 'budget' | 'parseLarge'> {
 
 export function createStoredResponses(input: ResponsesInput): StoredResponses {
   const { config, database, runtime, gateway, budget, parseLarge, log } = input
-  const store = createResponseStore({ ...database, keys: responseKeys(input), now: runtime.now })
+  const maxBytes = () => runtime.config().responses.max_account_bytes
+  const store = createResponseStore({ ...database, keys: responseKeys(input), maxBytes, now: runtime.now })
   const limitBytes = config.server.body_limit_bytes
   const deps: InputDeps = { store, budget, parseLarge, limitBytes }
-  const settings = () => runtime.config().responses
+  const settings = () => {
+    const { store: isOn, max_bytes, max_account_bytes } = runtime.config().responses
+    return { store: isOn, maxBytes: Math.min(max_bytes, max_account_bytes) }
+  }
   return {
     async complete(incoming, client) {
       if (!settings().store) return await gateway.complete({ ...incoming, api: responsesApi }, client)
@@ -60,8 +64,8 @@ export function createStoredResponses(input: ResponsesInput): StoredResponses {
       const isKeyed = idempotencyKey !== undefined
       const joined = await joinInput(deps, { caller, body, findings, isKeyed, isAbandoned: client.over })
       try {
-        const storing = storingOf(body, joined, settings().max_bytes)
-        const answer = { accountId: caller.accountId, joined, maxBytes: settings().max_bytes }
+        const storing = storingOf(body, joined, settings().maxBytes)
+        const answer = { accountId: caller.accountId, joined, maxBytes: settings().maxBytes }
         const request = {
           ...incoming,
           body: joined.body,

@@ -91,6 +91,11 @@ export const RESPONSES_SCHEMA = defaultedSection(
       maximum: 67_108_864,
       default: 4_194_304,
     }),
+    max_account_bytes: count('Most that an account stores, in bytes: its oldest responses make room for new ones.', {
+      minimum: 1_048_576,
+      maximum: 1_099_511_627_776,
+      default: 1_073_741_824,
+    }),
   },
   { description: 'Stored responses.' },
 )

@@ -13,7 +13,13 @@ import {
   lineage,
   tariffs,
 } from './migrations/0009-0015.ts'
-import { providerCredentials, requestApis, storedResponses, storedSettings } from './migrations/0016-0020.ts'
+import {
+  providerCredentials,
+  requestApis,
+  storedResponseBytes,
+  storedResponses,
+  storedSettings,
+} from './migrations/0016-0020.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
 
@@ -44,6 +50,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0017-stored-responses', statements: storedResponses },
   { name: '0018-request-apis', statements: requestApis },
   { name: '0019-stored-settings', statements: storedSettings },
+  { name: '0020-stored-response-bytes', statements: storedResponseBytes },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -40,6 +40,13 @@ const response = `create table response (
 
 export const storedResponses: readonly string[] = [response, 'create index response_by_time on response (created_at)']
 
+/** How much each account stores, from the index alone. */
+export const storedResponseBytes: readonly string[] = [
+  'alter table response add column bytes integer not null default 0 check (bytes >= 0)',
+  'update response set bytes = items_bytes',
+  'create index response_by_account on response (account_id, created_at, bytes)',
+]
+
 /** The API that a request came by. Null: chat completions, which every older row is. */
 export const requestApis: readonly string[] = [
   'alter table completion add column api text',

@@ -246,6 +246,8 @@ export interface ResponseTable {
   items: number
   /** Length of their JSON text. */
   items_bytes: number
+  /** Of `content`; of old rows, of their items. */
+  bytes: Generated<number>
   /** Names the key that `content` is sealed with. */
   sealed_with: string
   /** Sealed; see `features/responses/content.ts`. */

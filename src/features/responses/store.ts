@@ -13,6 +13,7 @@ import {
   type ResponseReference,
   sealContent,
 } from './content.ts'
+import { createStorageRoom } from './room.ts'
 
 /** Statements of one transaction. */
 const BATCH_STATEMENTS = 50
@@ -66,17 +67,24 @@ interface StoreInput {
   readonly db: Kysely<Database>
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
   readonly keys: ResponseKeys
+  /** Of an account. */
+  readonly maxBytes: () => number
   /** Unix milliseconds. */
   readonly now: () => number
 }
 
-export function createResponseStore({ db, batch, keys, now }: StoreInput): ResponseStore {
+export function createResponseStore({ db, batch, keys, maxBytes, now }: StoreInput): ResponseStore {
+  const room = createStorageRoom({ db, maxBytes, now })
   const queue = createBatcher({ size: BATCH_STATEMENTS }, async (statements: readonly BatchStatement[]) => {
     await batch(statements)
     return statements.map(() => undefined)
   })
   return {
-    insert: (response) => queue(insertStatement(db, response, { keys, now: now() })),
+    async insert(response) {
+      const sealed = sealContent(response.content, response, keys)
+      await room.take(response.accountId, sealed.length)
+      await queue(insertStatement(db, response, { sealed, keys, now: now() }))
+    },
     async remove({ accountId, id }) {
       const removal = db.deleteFrom('response').where('account_id', '=', accountId).where('id', '=', id)
       return (await removal.executeTakeFirst()).numDeletedRows > 0n
@@ -109,7 +117,7 @@ export function createResponseStore({ db, batch, keys, now }: StoreInput): Respo
 function insertStatement(
   db: Kysely<Database>,
   response: NewResponse,
-  { keys, now }: { readonly keys: ResponseKeys; readonly now: number },
+  { sealed, keys, now }: { readonly sealed: Uint8Array; readonly keys: ResponseKeys; readonly now: number },
 ): BatchStatement {
   const { accountId, id, previousId, content, items } = response
   return db
@@ -120,8 +128,9 @@ function insertStatement(
       previous_id: previousId ?? null,
       items,
       items_bytes: Buffer.byteLength(content.items),
+      bytes: sealed.length,
       sealed_with: keyName(keys.current),
-      content: sealContent(content, response, keys),
+      content: sealed,
       created_at: now,
     })
     .compile()

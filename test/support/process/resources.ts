@@ -196,7 +196,12 @@ async function makeProviderCredential({ database: { db } }: AppForTests, { accou
 
 async function makeResponse({ database }: AppForTests, { accountId }: Owner): Promise<string> {
   const id = testIds.completion().replace('chatcmpl-', 'resp_')
-  const store = createResponseStore({ ...database, keys: responseKeys({ secret: SECRET, config: {} }), now: Date.now })
+  const store = createResponseStore({
+    ...database,
+    keys: responseKeys({ secret: SECRET, config: {} }),
+    maxBytes: () => Number.MAX_SAFE_INTEGER,
+    now: Date.now,
+  })
   const items = JSON.stringify({ id: 'msg_1', type: 'message', role: 'user', content: [] })
   const content = { inputItems: 1, response: JSON.stringify({ id, object: 'response' }), items }
   await store.insert({ accountId, id, previousId: undefined, content, items: 1 })
