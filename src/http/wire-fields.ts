@@ -1,13 +1,19 @@
 /** Fields that the schemas of several resources are made of, and how they render times. */
-import { type TSchema, Type } from 'typebox'
+import { type TProperties, type TSchema, Type } from 'typebox'
+
+export { isoTime } from '../lib/time.ts'
 
 export const nullable = <Value>(type: 'string' | 'number' | 'integer' | 'boolean', description: string) =>
   Type.Unsafe<Value | null>({ type: [type, 'null'], description })
+export const textOrNull = (description: string) => nullable<string>('string', description)
 export const oneOf = <Value extends string>(values: readonly Value[], options: object = {}) =>
   Type.Unsafe<Value>({ type: 'string', enum: values, ...options })
 export const usd = (description: string) => Type.Number({ description: `USD, at most 9 decimals. ${description}` })
-/** @param milliseconds Unix milliseconds. */
-export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()
+/** A body that may have no other fields. */
+export const closed = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false })
+/** Parameters of a path with the ID of a resource. */
+export const idParams = <Id extends string>() => Type.Object({ id: Type.Unsafe<Id>({ type: 'string' }) })
 
 /* Of the APIs for models. */
 

@@ -13,6 +13,7 @@ import {
   streamEvents,
 } from '../../http/event-stream.ts'
 import { parseLastEventId } from '../../http/request-headers.ts'
+import { idParams } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type AgentReference, unknownAgent } from './store.ts'
 import { readEvents, readProgress, renderEvent } from './transcript.ts'
@@ -29,7 +30,7 @@ const schema = {
     'resumes after that event. When the agent has ended, `done` follows with its status, and the stream ends; with ' +
     '`follow=false` after the past events.',
   tags: ['Agents'],
-  params: Type.Object({ id: Type.Unsafe<AgentId>({ type: 'string' }) }),
+  params: idParams<AgentId>(),
   querystring: Type.Object({
     follow: Type.Optional(
       Type.Unsafe<'true' | 'false'>({

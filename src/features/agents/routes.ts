@@ -10,6 +10,7 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import type { AgentId } from '../../domain/ids.ts'
 import { byId, byNumber, listPage, PAGE_QUERY, type PageQuery, type PageRequest, pageSchema } from '../../http/page.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
+import { idParams } from '../../http/wire-fields.ts'
 import type { ListDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
 import { deleteAgent } from './deletion.ts'
 import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp } from './lifecycle.ts'
@@ -33,7 +34,7 @@ export interface AgentsDeps extends ListDeps {
 const READ = { scope: 'agents:read' } as const
 const WRITE = { scope: 'agents:write' } as const
 const tags = ['Agents']
-const params = Type.Object({ id: Type.Unsafe<AgentId>({ type: 'string' }) })
+const params = idParams<AgentId>()
 const headers = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
 import { usdNumber } from '../../domain/money.ts'
-import { nullable } from '../../http/wire-fields.ts'
+import { closed, nullable, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Agent, type Run, readCreator } from './store.ts'
 
@@ -39,41 +39,38 @@ const RepositoryName = Type.String({
   examples: ['example/website'],
 })
 
-export const AgentCreate = Type.Object(
-  {
-    name: Name,
-    repository: RepositoryName,
-    prompt: Prompt,
-    model: optional<string>({
-      type: 'string',
-      minLength: 1,
-      maxLength: 200,
-      description: 'Default: the operator’s choice.',
-    }),
-    branch: optional<string>({
-      type: 'string',
-      minLength: 1,
-      maxLength: 200,
-      examples: ['main'],
-      description: 'Base branch. Default: the repository’s default branch.',
-    }),
-    max_cost_usd: optional<number>({
-      type: 'number',
-      minimum: 1e-9,
-      maximum: MAX_COST_USD,
-      description: 'Cost limit of a run in USD, at most 9 decimals.',
-    }),
-    max_steps: optional<number>({
-      type: 'integer',
-      minimum: 1,
-      maximum: MAX_STEPS,
-      description: 'Limit of model calls in a run. Default: 100.',
-    }),
-  },
-  { additionalProperties: false },
-)
+export const AgentCreate = closed({
+  name: Name,
+  repository: RepositoryName,
+  prompt: Prompt,
+  model: optional<string>({
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    description: 'Default: the operator’s choice.',
+  }),
+  branch: optional<string>({
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    examples: ['main'],
+    description: 'Base branch. Default: the repository’s default branch.',
+  }),
+  max_cost_usd: optional<number>({
+    type: 'number',
+    minimum: 1e-9,
+    maximum: MAX_COST_USD,
+    description: 'Cost limit of a run in USD, at most 9 decimals.',
+  }),
+  max_steps: optional<number>({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_STEPS,
+    description: 'Limit of model calls in a run. Default: 100.',
+  }),
+})
 export type AgentBody = Static<typeof AgentCreate>
-export const FollowUp = Type.Object({ prompt: Prompt }, { additionalProperties: false })
+export const FollowUp = closed({ prompt: Prompt })
 
 export const AgentQuery = {
   status: Type.Optional(Status),
@@ -96,15 +93,15 @@ const AGENT = {
   status: Status,
   repository: Type.String(),
   model: Type.String(),
-  base_branch: nullable<string>('string', 'Base branch. Null: the repository’s default branch.'),
+  base_branch: textOrNull('Base branch. Null: the repository’s default branch.'),
   branch: Type.String({ description: 'Branch that the agent works on and pushes.' }),
-  summary: nullable<string>('string', 'Summary of the last completed run, by the model.'),
+  summary: textOrNull('Summary of the last completed run, by the model.'),
   error: ErrorView,
   usage: Type.Object({ tokens: Tokens, cost_usd: Cost }, { description: 'Usage of all runs.' }),
   runs: Type.Integer({ description: 'Number of runs, including the queued or running one.' }),
   created_at: Time,
-  started_at: nullable<string>('string', 'Start of the last run.'),
-  ended_at: nullable<string>('string', 'End of the last run.'),
+  started_at: textOrNull('Start of the last run.'),
+  ended_at: textOrNull('End of the last run.'),
 }
 /** The shape in webhooks, whose receivers get no data of users. */
 const AgentData = Type.Object(AGENT)
@@ -112,7 +109,7 @@ const AgentData = Type.Object(AGENT)
 const CREATOR = {
   type: Type.Unsafe<'key' | 'device' | 'member'>({ type: 'string', enum: ['key', 'device', 'member'] }),
   id: Type.String(),
-  name: nullable<string>('string', 'Name of the key, or e-mail address of the person. Null: deleted.'),
+  name: textOrNull('Name of the key, or e-mail address of the person. Null: deleted.'),
 }
 
 export const AgentView = Type.Object({
@@ -130,7 +127,7 @@ export const RunView = Type.Object({
   number: Type.Integer({ description: 'Number within the agent, from 1.' }),
   status: Status,
   phase: nullable<Run['phase']>('string', 'Phase of a running run: cloning, working, committing or pushing.'),
-  summary: nullable<string>('string', 'Summary of the run, by the model.'),
+  summary: textOrNull('Summary of the run, by the model.'),
   error: ErrorView,
   usage: Type.Object({
     prompt_tokens: Type.Integer(),
@@ -141,12 +138,12 @@ export const RunView = Type.Object({
   steps: Type.Integer({ description: 'Number of model calls.' }),
   max_steps: nullable<number>('integer', 'Null: 100.'),
   max_cost_usd: nullable<number>('number', 'Null: only the limits of the account.'),
-  commit: nullable<string>('string', 'Commit of the run on the branch.'),
+  commit: textOrNull('Commit of the run on the branch.'),
   pushed: Type.Boolean({ description: 'Whether this commit was pushed.' }),
-  cancel_requested_at: nullable<string>('string', 'ISO 8601 UTC.'),
+  cancel_requested_at: textOrNull('ISO 8601 UTC.'),
   created_at: Time,
-  started_at: nullable<string>('string', 'ISO 8601 UTC.'),
-  ended_at: nullable<string>('string', 'ISO 8601 UTC.'),
+  started_at: textOrNull('ISO 8601 UTC.'),
+  ended_at: textOrNull('ISO 8601 UTC.'),
 })
 
 export function renderAgent(agent: Agent): Static<typeof AgentView> {

@@ -6,7 +6,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
 import { agentMessageId, type RunId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
-import { oneOf } from '../../http/wire-fields.ts'
+import { oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { StoredMessage } from '../../runner/loop/transcript-page.ts'
 import type { AgentMessage } from '../../runner/ports.ts'
@@ -51,10 +51,7 @@ export const MessageView = Type.Object({
     required: ['type', 'id'],
     description: 'Author. Null: the model or a tool, or the message is older than this field.',
   }),
-  tool_call_id: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    description: 'For a tool message: the tool call that it answers.',
-  }),
+  tool_call_id: textOrNull('For a tool message: the tool call that it answers.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 

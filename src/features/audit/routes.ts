@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
 import { ALL_TIME, type Period, parseTime, timeParameter } from '../../http/period.ts'
-import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { isoTime, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
 import { type AuditRow, listEvents } from './log.ts'
 
@@ -16,11 +16,11 @@ const AuditEventView = Type.Object({
   at: Type.String({ description: 'ISO 8601 UTC.' }),
   actor: Type.Object({
     kind: oneOf<AuditRow['actor_kind']>(['key', 'token', 'session', 'command_line', 'system']),
-    id: nullable<string>('string', 'ID of the API key, device or user.'),
-    name: nullable<string>('string', 'Name of the key, or e-mail address.'),
+    id: textOrNull('ID of the API key, device or user.'),
+    name: textOrNull('Name of the key, or e-mail address.'),
   }),
   action: Type.String({ description: 'Noun and verb: `key.created`, `member.role_changed`.' }),
-  subject: nullable<string>('string', 'ID of the affected object. Null: the account itself.'),
+  subject: textOrNull('ID of the affected object. Null: the account itself.'),
   result: oneOf(['done', 'denied'], {
     description: 'denied: the request was rejected.',
   }),
@@ -28,9 +28,9 @@ const AuditEventView = Type.Object({
     description: 'Number of equal rejected requests within an hour of `at`; otherwise 1.',
   }),
   last_at: Type.String({ description: 'Time of the last of these requests, ISO 8601 UTC.' }),
-  address: nullable<string>('string', 'IP address of the client.'),
-  user_agent: nullable<string>('string', 'User agent of the client.'),
-  request_id: nullable<string>('string', '`x-request-id` of the request.'),
+  address: textOrNull('IP address of the client.'),
+  user_agent: textOrNull('User agent of the client.'),
+  request_id: textOrNull('`x-request-id` of the request.'),
   details: Type.Unsafe<object>({ type: 'object', additionalProperties: true }),
 })
 

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { InstanceTable } from '../../db/schema/schema.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
-import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { isoTime, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
 import { listInstances } from './queries.ts'
 
@@ -17,7 +17,7 @@ const InstanceView = Type.Object({
   object: Type.Literal('instance'),
   version: Type.String(),
   role: Type.String(),
-  address: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'Address of the process.' }),
+  address: textOrNull('Address of the process.'),
   started_at: Type.String({ description: 'ISO 8601 UTC, by the database’s clock.' }),
   seen_at: Type.String({ description: 'Time of the last report. Processes report every 5 s.' }),
   load: nullable<number>('number', 'CPU time of the last minute; 1 is one processor. Null: not reported yet.'),
@@ -80,10 +80,7 @@ const AgentsState = Type.Object({
     type: ['boolean', 'null'],
     description: 'Whether this process accepts runs. Null: it does no background work.',
   }),
-  reason: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    description: 'Reason why it accepts no runs, and how to fix it. Null: no problem.',
-  }),
+  reason: textOrNull('Reason why it accepts no runs, and how to fix it. Null: no problem.'),
   running: Type.Integer({ description: 'Number of runs in this process.' }),
 })
 

@@ -11,7 +11,7 @@ import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { byNumber, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { PAGE_HEADERS } from '../../http/pages/page-headers.ts'
 import { acceptedFormat as acceptedOf } from '../../http/request-headers.ts'
-import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
+import { isoTime, oneOf, textOrNull, usd } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
 import {
   type InvoiceDocument,
@@ -62,7 +62,7 @@ const InvoiceSummaryView = Type.Object(SUMMARY)
 const ENTRY = {
   id: Type.String({ description: 'ID of the ledger entry.' }),
   kind: oneOf<LedgerKind>(['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry']),
-  note: nullable<string>('string', 'Reason of the entry.'),
+  note: textOrNull('Reason of the entry.'),
   created_at: time(''),
 }
 
@@ -87,8 +87,8 @@ const InvoiceView = Type.Object({
     Type.Object({
       ...ENTRY,
       amount_usd: usd('Positive: an additional charge. Negative: a reduction.'),
-      adjusts: nullable<string>('string', 'ID of the ledger entry that it corrects.'),
-      completion_id: nullable<string>('string', 'ID of the charged completion.'),
+      adjusts: textOrNull('ID of the ledger entry that it corrects.'),
+      completion_id: textOrNull('ID of the charged completion.'),
     }),
   ),
   unlisted_adjustments: Unlisted,

@@ -5,6 +5,7 @@ import { ROLES, type Role } from '../../domain/identity/caller.ts'
 import type { InvitationId, UserId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
+import { closed, idParams, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import type { ListDeps, WriteAudit } from '../deps.ts'
 import { type Invitation, invitationUrl, listInvitations } from './invitations.ts'
@@ -25,11 +26,9 @@ const tags = ['Members']
 
 const MAX_EMAIL_LENGTH = 320
 
-const closed = { additionalProperties: false }
-const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...ROLES] })
 
-const MemberPatch = Type.Object({ role: RoleName }, closed)
+const MemberPatch = closed({ role: RoleName })
 
 const MemberView = Type.Object({
   id: Type.String({ description: 'ID of the user.' }),
@@ -40,19 +39,16 @@ const MemberView = Type.Object({
   created_at: Type.String({ description: 'Time of joining, ISO 8601.' }),
 })
 
-const InvitationCreate = Type.Object(
-  {
-    role: RoleName,
-    email: Type.Optional(
-      Type.String({
-        maxLength: MAX_EMAIL_LENGTH,
-        pattern: '^[^\\s@]+@[^\\s@]+$',
-        description: 'The intended person, as a note. No mail is sent, and anybody with the link can use it.',
-      }),
-    ),
-  },
-  closed,
-)
+const InvitationCreate = closed({
+  role: RoleName,
+  email: Type.Optional(
+    Type.String({
+      maxLength: MAX_EMAIL_LENGTH,
+      pattern: '^[^\\s@]+@[^\\s@]+$',
+      description: 'The intended person, as a note. No mail is sent, and anybody with the link can use it.',
+    }),
+  ),
+})
 
 const INVITATION_FIELDS = {
   id: Type.String(),
@@ -75,8 +71,8 @@ const CreatedInvitationView = Type.Object({
   ...INVITATION_FIELDS,
   url: Type.String({ description: 'The link, returned only this once. It is valid for 7 days and one person.' }),
 })
-const MemberParams = Type.Object({ id: Type.Unsafe<UserId>({ type: 'string' }) })
-const InvitationParams = Type.Object({ id: Type.Unsafe<InvitationId>({ type: 'string' }) })
+const MemberParams = idParams<UserId>()
+const InvitationParams = idParams<InvitationId>()
 
 const listSchema = {
   summary: 'List members',

@@ -6,6 +6,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { DeviceId, UserId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import { idParams, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import type { ListDeps } from '../deps.ts'
 import { type Authority, originOf, readTime } from './authority.ts'
@@ -13,8 +14,6 @@ import { type Device, type DeviceView, disconnect, findDevice, labelOf, listDevi
 import { readScopes } from './scopes.ts'
 
 export type DevicesDeps = Authority & Pick<ListDeps, 'callerOf' | 'cursorKey'>
-
-const textOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 
 const DeviceShape = Type.Object({
   id: Type.String(),
@@ -46,7 +45,7 @@ const listSchema = {
   }),
   response: { 200: pageSchema(DeviceShape) },
 }
-const DeviceParams = Type.Object({ id: Type.Unsafe<DeviceId>({ type: 'string' }) })
+const DeviceParams = idParams<DeviceId>()
 const revokeSchema = {
   summary: 'Disconnect a device',
   description:

@@ -5,7 +5,7 @@ import type { ProviderCredentialStatus } from '../../db/schema/schema.ts'
 import type { KeyId, ProviderCredentialId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
-import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { closed, idParams, isoTime, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { isoTimeOrNull } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { addCredential, changeCredential, type ManageDeps, removeCredential } from './manage.ts'
@@ -30,25 +30,22 @@ const AllowFallback = Type.Boolean({
     'Whether the operator’s credentials may be used, at the full price, when this one is refused, limited or failing.',
 })
 
-const CredentialCreate = Type.Object(
-  {
-    provider: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the provider in the configuration.' }),
-    api_key: ApiKey,
-    name: Type.Optional(Name),
-    key_id: Type.Optional(
-      nullable<string>(
-        'string',
-        'Only for requests of this API key and of the keys that it created. Null: for all requests of the account.',
-      ),
+const CredentialCreate = closed({
+  provider: Type.String({ minLength: 1, maxLength: 200, description: 'Name of the provider in the configuration.' }),
+  api_key: ApiKey,
+  name: Type.Optional(Name),
+  key_id: Type.Optional(
+    textOrNull(
+      'Only for requests of this API key and of the keys that it created. Null: for all requests of the account.',
     ),
-    allow_fallback: Type.Optional(AllowFallback),
-  },
-  { additionalProperties: false },
-)
-const CredentialPatch = Type.Object(
-  { api_key: Type.Optional(ApiKey), name: Type.Optional(Name), allow_fallback: Type.Optional(AllowFallback) },
-  { additionalProperties: false },
-)
+  ),
+  allow_fallback: Type.Optional(AllowFallback),
+})
+const CredentialPatch = closed({
+  api_key: Type.Optional(ApiKey),
+  name: Type.Optional(Name),
+  allow_fallback: Type.Optional(AllowFallback),
+})
 
 const Creator = Type.Object({ user_id: Type.String(), email: Type.String(), name: Type.String() })
 const CredentialView = Type.Object({
@@ -57,14 +54,14 @@ const CredentialView = Type.Object({
   provider: Type.String({ description: 'Name of the provider in the configuration.' }),
   name: Type.String(),
   last4: Type.String({ description: 'Last characters of the key.' }),
-  key_id: nullable<string>('string', 'The API key whose requests it is for. Null: all requests of the account.'),
+  key_id: textOrNull('The API key whose requests it is for. Null: all requests of the account.'),
   allow_fallback: AllowFallback,
   status: oneOf(STATUSES, {
     description:
       'verified: the provider accepted the key. untested: the provider could not be reached, or its answer does not show whether the key is valid. refused: the provider refused the key in the last request.',
   }),
-  last_tested_at: nullable<string>('string', 'Time of the last test of the key, ISO 8601 UTC.'),
-  rotated_at: nullable<string>('string', 'Time of the last rotation, ISO 8601 UTC. Null: never.'),
+  last_tested_at: textOrNull('Time of the last test of the key, ISO 8601 UTC.'),
+  rotated_at: textOrNull('Time of the last rotation, ISO 8601 UTC. Null: never.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
   created_by: Type.Unsafe<Static<typeof Creator> | null>({
     anyOf: [Creator, { type: 'null' }],
@@ -74,7 +71,7 @@ const CredentialView = Type.Object({
 
 const config = { scope: 'keys' } as const
 const tags = ['Provider credentials']
-const params = Type.Object({ id: Type.Unsafe<ProviderCredentialId>({ type: 'string' }) })
+const params = idParams<ProviderCredentialId>()
 
 const listSchema = {
   summary: 'List provider credentials',

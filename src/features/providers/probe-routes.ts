@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
 import type { ProviderProbe } from '../../domain/provider-status.ts'
 import { auditOf } from '../../http/request-origin.ts'
+import { nullable } from '../../http/wire-fields.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 
 /** The longest wait for a provider's answer, in milliseconds. */
@@ -18,10 +19,7 @@ const ProbeView = Type.Object({
     description: 'Whether the provider responded without rejecting the key, limiting requests or failing.',
   }),
   duration_ms: Type.Integer({ description: 'From the call to the response headers, in milliseconds.' }),
-  status: Type.Unsafe<number | null>({
-    type: ['integer', 'null'],
-    description: 'HTTP status. Null: no response.',
-  }),
+  status: nullable<number>('integer', 'HTTP status. Null: no response.'),
   message: Type.String({ description: 'Result as a sentence. It never contains the key or text of the provider.' }),
 })
 

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { usdNumber } from '../../domain/money.ts'
 import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
+import { isoTime, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
 
 interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
@@ -11,11 +12,6 @@ interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
   readonly status: () => readonly ProviderStatus[]
 }
 
-const nullable = <Value>(type: 'string' | 'integer', description: string) =>
-  Type.Unsafe<Value | null>({ type: [type, 'null'], description })
-
-const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
-  Type.Unsafe<Value>({ type: 'string', enum: values, description })
 const count = (description: string) => Type.Integer({ description })
 
 const HEALTH = ['healthy', 'degraded', 'down'] as const
@@ -40,11 +36,11 @@ const FailureView = Type.Object({
 
 const DeploymentView = Type.Object({
   model: Type.String({ description: 'Name of the model at the provider.' }),
-  breaker: oneOf(
-    BREAKERS,
-    'closed: called as usual. open: failed too often, and not called until `open_until` unless all candidates are open. half_open: one request probes it.',
-  ),
-  open_until: nullable<string>('string', 'ISO 8601 UTC. Null: the breaker is not open.'),
+  breaker: oneOf(BREAKERS, {
+    description:
+      'closed: called as usual. open: failed too often, and not called until `open_until` unless all candidates are open. half_open: one request probes it.',
+  }),
+  open_until: textOrNull('ISO 8601 UTC. Null: the breaker is not open.'),
   failures: count('Number of consecutive failures.'),
   in_flight: count('Number of calls in flight.'),
   first_event_ms: nullable<number>('integer', 'Smoothed time to the first event of streams. Null: no stream yet.'),
@@ -65,10 +61,10 @@ const ProviderView = Type.Object({
   object: Type.Literal('provider'),
   name: Type.String({ description: 'Name in the configuration.' }),
   base_url: Type.String({ description: 'Without user, password and query.' }),
-  status: oneOf(
-    HEALTH,
-    'healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.',
-  ),
+  status: oneOf(HEALTH, {
+    description:
+      'healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.',
+  }),
   max_in_flight: nullable<number>('integer', 'Maximum number of concurrent calls from one process. Null: no limit.'),
   in_flight: count('Number of requests in flight.'),
   queued: count('Number of queued requests.'),
@@ -145,11 +141,6 @@ function renderDeployment(deployment: DeploymentStatus): Static<typeof Deploymen
     failed_calls: deployment.failedCalls,
     last_failure: lastFailure === undefined ? null : { at: isoTime(lastFailure.at), message: lastFailure.message },
   }
-}
-
-/** @param ms Unix milliseconds. */
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 /** Some hosts take a key in the address. '' for what is no address. */

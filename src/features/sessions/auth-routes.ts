@@ -11,6 +11,7 @@ import type { Membership } from '../../http/pages/layout.ts'
 import { appHeaders } from '../../http/pages/page-headers.ts'
 import { REMOVED_NEXT, readNextCookie } from '../../http/pages/sign-in-routes.ts'
 import { originOfRequest, rejectCrossSite } from '../../http/request-origin.ts'
+import { closed } from '../../http/wire-fields.ts'
 import { REMOVED_SESSION_COOKIE, type Sessions } from './sessions.ts'
 import { TOKEN_LIFE_S, type TokenSigner } from './token.ts'
 
@@ -41,11 +42,8 @@ const SessionView = Type.Object({
   accounts: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), role: RoleName })),
   role: RoleName,
 })
-const SessionBody = Type.Object(
-  { account_id: Type.Optional(Type.Unsafe<AccountId>({ type: 'string', maxLength: 64 })) },
-  { additionalProperties: false },
-)
-const LinkBody = Type.Object({ token: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
+const SessionBody = closed({ account_id: Type.Optional(Type.Unsafe<AccountId>({ type: 'string', maxLength: 64 })) })
+const LinkBody = closed({ token: Type.String({ maxLength: 100 }) })
 const tags = ['Dashboard']
 /** Public routes. */
 const security: [] = []

@@ -10,6 +10,7 @@ import { authorizationOf } from '../../http/caller.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import type { Membership } from '../../http/pages/layout.ts'
 import { originOfRequest } from '../../http/request-origin.ts'
+import { idParams, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
 import { findSession, listSessions, type Session } from './queries.ts'
@@ -21,12 +22,11 @@ export interface SessionsDeps extends ListDeps {
   readonly sessionOf: (caller: Caller) => SessionId | undefined
 }
 
-const stringOrNull = (description: string) => Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 const SessionView = Type.Object({
   id: Type.String(),
   object: Type.Literal('session'),
-  address: stringOrNull('IP address at sign-in.'),
-  user_agent: stringOrNull('User agent at sign-in.'),
+  address: textOrNull('IP address at sign-in.'),
+  user_agent: textOrNull('User agent at sign-in.'),
   created_at: Type.String(),
   last_used_at: Type.String({ description: 'Time of the last renewal, ISO 8601.' }),
   expires_at: Type.String({ description: 'Time at which the session ends unless it is renewed, ISO 8601.' }),
@@ -45,7 +45,7 @@ const endSchema = {
   summary: 'End a session',
   description: 'Signs a browser of the caller out, in every process within a second.',
   tags,
-  params: Type.Object({ id: Type.Unsafe<SessionId>({ type: 'string' }) }),
+  params: idParams<SessionId>(),
   response: { 204: Type.Null() },
 }
 
@@ -116,10 +116,7 @@ const meSchema = {
         kind: Type.Unsafe<Caller['kind']>({ type: 'string', enum: ['key', 'token', 'session'] }),
         id: Type.String(),
         scopes: Type.Array(Type.String(), { description: 'All rights of the credential.' }),
-        expires_at: Type.Unsafe<string | null>({
-          type: ['string', 'null'],
-          description: 'ISO 8601. Null: it does not expire.',
-        }),
+        expires_at: textOrNull('ISO 8601. Null: it does not expire.'),
       }),
       account: Type.Object({ id: Type.String(), name: Type.String(), plan: Type.String() }),
       user: Type.Union([Type.Object({ id: Type.String(), email: Type.String(), name: Type.String() }), Type.Null()]),

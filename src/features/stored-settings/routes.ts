@@ -20,7 +20,7 @@ import {
 } from '../../http/page.ts'
 import { parseTime } from '../../http/period.ts'
 import { auditOf } from '../../http/request-origin.ts'
-import { isoTime, oneOf } from '../../http/wire-fields.ts'
+import { isoTime, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
@@ -78,7 +78,7 @@ const VersionView = Type.Object({
       description: 'Keys of the provider, which are never shown.',
     },
   ),
-  created_by: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'ID of the credential.' }),
+  created_by: textOrNull('ID of the credential.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 

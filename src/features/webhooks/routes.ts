@@ -7,6 +7,7 @@ import type { AccountId, DeliveryId, WebhookId } from '../../domain/ids.ts'
 import { webhookTestData } from '../../domain/webhook-event.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
+import { idParams } from '../../http/wire-fields.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 import {
   countFailed,
@@ -49,7 +50,7 @@ import {
 
 const config = { scope: 'webhooks' } as const
 const tags = ['Webhooks']
-const params = Type.Object({ id: Type.Unsafe<WebhookId>({ type: 'string' }) })
+const params = idParams<WebhookId>()
 const createSchema = {
   summary: 'Create a webhook endpoint',
   description:

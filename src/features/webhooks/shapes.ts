@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema/schema.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
-import { nullable, oneOf } from '../../http/wire-fields.ts'
+import { closed, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { TARGET_PATTERN } from '../../lib/ip-address.ts'
 import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Attempt, type Delivery, MAX_COUNTED_DELIVERIES, type WebhookActivity } from './deliveries.ts'
@@ -34,54 +34,41 @@ const Description = Type.String({
   description: 'A note.',
 })
 
-export const WebhookCreate = Type.Object(
-  { url: Url, events: Type.Optional(EventNames), description: Type.Optional(Description) },
-  { additionalProperties: false },
-)
-export const WebhookPatch = Type.Object(
-  {
-    url: Type.Optional(Url),
-    events: Type.Optional(EventNames),
-    description: Type.Optional(Description),
-    status: Type.Optional(
-      oneOf(SWITCH, {
-        description: '`enabled` also resets the failure count. Pending deliveries of a disabled endpoint fail.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export const Rotation = Type.Object(
-  {
-    overlap: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_OVERLAP_SECONDS,
-        default: MAX_OVERLAP_SECONDS,
-        description: 'Seconds for which the old secret also signs. 0: not at all.',
-      }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export const RedeliverAll = Type.Object(
-  {
-    failed_since: Type.String({
-      maxLength: 64,
-      pattern: ISO_TIME_PATTERN,
-      description: 'ISO 8601: only deliveries that failed at or after this time.',
-      examples: ['2026-01-31T00:00:00Z'],
+export const WebhookCreate = closed({
+  url: Url,
+  events: Type.Optional(EventNames),
+  description: Type.Optional(Description),
+})
+export const WebhookPatch = closed({
+  url: Type.Optional(Url),
+  events: Type.Optional(EventNames),
+  description: Type.Optional(Description),
+  status: Type.Optional(
+    oneOf(SWITCH, {
+      description: '`enabled` also resets the failure count. Pending deliveries of a disabled endpoint fail.',
     }),
-    dry_run: Type.Optional(
-      Type.Boolean({ default: false, description: 'Counts the deliveries without sending them.' }),
-    ),
-  },
-  { additionalProperties: false },
-)
-export const Trigger = Type.Object(
-  { type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }) },
-  { additionalProperties: false },
-)
+  ),
+})
+export const Rotation = closed({
+  overlap: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_OVERLAP_SECONDS,
+      default: MAX_OVERLAP_SECONDS,
+      description: 'Seconds for which the old secret also signs. 0: not at all.',
+    }),
+  ),
+})
+export const RedeliverAll = closed({
+  failed_since: Type.String({
+    maxLength: 64,
+    pattern: ISO_TIME_PATTERN,
+    description: 'ISO 8601: only deliveries that failed at or after this time.',
+    examples: ['2026-01-31T00:00:00Z'],
+  }),
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Counts the deliveries without sending them.' })),
+})
+export const Trigger = closed({ type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }) })
 
 const WEBHOOK_FIELDS = {
   id: Type.String(),
@@ -100,9 +87,9 @@ const WEBHOOK_FIELDS = {
     description:
       'gone: the endpoint returned 410. failing: every attempt of 5 days failed. creator_gone: its creator left the account, or the key that created it was revoked; the member who enables it becomes its creator.',
   }),
-  disabled_at: nullable<string>('string', 'ISO 8601 UTC.'),
-  failing_since: nullable<string>('string', 'Time of the first failed attempt since the last success.'),
-  previous_secret_expires_at: nullable<string>('string', 'Time until which the previous secret also signs.'),
+  disabled_at: textOrNull('ISO 8601 UTC.'),
+  failing_since: textOrNull('Time of the first failed attempt since the last success.'),
+  previous_secret_expires_at: textOrNull('Time until which the previous secret also signs.'),
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 }
 export const WebhookView = Type.Object(WEBHOOK_FIELDS)
@@ -131,8 +118,8 @@ const AttemptView = Type.Object({
   at: Type.String({ description: 'Start of the attempt, ISO 8601 UTC.' }),
   duration_ms: Type.Integer(),
   status_code: nullable<number>('integer', 'HTTP status. Null: no response.'),
-  error: nullable<string>('string', 'Reason of the failure. Null: success.'),
-  response_body: nullable<string>('string', 'First 4 KiB of the response body.'),
+  error: textOrNull('Reason of the failure. Null: success.'),
+  response_body: textOrNull('First 4 KiB of the response body.'),
 })
 const DELIVERY_FIELDS = {
   id: Type.String(),
@@ -142,10 +129,10 @@ const DELIVERY_FIELDS = {
   type: oneOf(WEBHOOK_EVENT_TYPES, { description: 'Type of the event.' }),
   status: oneOf(STATUSES, { description: 'pending: an attempt is running or scheduled.' }),
   attempts: Type.Array(AttemptView, { description: 'The newest attempts, in order.' }),
-  next_attempt_at: nullable<string>('string', 'Null: none.'),
-  error: nullable<string>('string', 'Reason why it failed or was not attempted.'),
+  next_attempt_at: textOrNull('Null: none.'),
+  error: textOrNull('Reason why it failed or was not attempted.'),
   created_at: Type.String(),
-  ended_at: nullable<string>('string', 'Null while the delivery is pending.'),
+  ended_at: textOrNull('Null while the delivery is pending.'),
 }
 export const DeliveryView = Type.Object(DELIVERY_FIELDS)
 export const DeliveryWithPayloadView = Type.Object({
@@ -174,7 +161,7 @@ const EventDeliveryView = Type.Object({
   webhook_id: Type.String(),
   webhook_url: Type.String({ description: 'Current address of the endpoint.' }),
   status: oneOf(STATUSES, { description: 'pending: an attempt is running or scheduled.' }),
-  next_attempt_at: nullable<string>('string', 'ISO 8601 UTC. Null: none.'),
+  next_attempt_at: textOrNull('ISO 8601 UTC. Null: none.'),
 })
 export const ListedEventView = Type.Object({
   ...EventView.properties,
