@@ -137,6 +137,24 @@ function providerNames(files: readonly SourceFile[]): string[] {
     })
 }
 
+const REQUIREMENTS = 'docs/requirements.md'
+
+/** IDs of requirements, of the prefixes in the table, that the table does not explain. */
+function unknownRequirements(files: readonly SourceFile[]): string[] {
+  const table = files.find(({ path }) => path === REQUIREMENTS)?.text ?? ''
+  const known = new Set([...table.matchAll(/^\| ([A-Z]+-\d+) \|/gm)].map(([, id = '']) => id))
+  if (known.size === 0) return []
+  const prefixes = new Set([...known].map((id) => id.replace(/-.*/, '')))
+  const pattern = new RegExp(`\\b(?:${[...prefixes].join('|')})-\\d+\\b`, 'g')
+  return files
+    .filter(({ path }) => path.endsWith('.ts'))
+    .flatMap((file) =>
+      [...file.text.matchAll(pattern)]
+        .filter(([id]) => !known.has(id))
+        .map(({ 0: id, index }) => finding(file, index, `${id} is not in ${REQUIREMENTS}`)),
+    )
+}
+
 const all = projectFiles()
 const product = productFiles(all)
 const scripts = all.filter(({ path }) => /^scripts\/.+\.ts$/.test(path) && !isTest(path))
@@ -149,6 +167,7 @@ report(
     ...providerNames(product),
     ...fullFolders([...product, ...scripts, ...dashboard]),
     ...fileCount(product),
+    ...unknownRequirements(all),
   ],
   [...longFiles([...product, ...scripts, ...dashboard]), ...shortFiles(all)],
 )

@@ -35,6 +35,17 @@ function checkOver(
 const PASSED = { status: 0, output: '' }
 const from = (target: string): string => `import { x } from '${target}'\nexport const y = x\n`
 
+test('an ID of a requirement that the table does not explain is found', () => {
+  const table = '| ID | requirement |\n|---|---|\n| ZZ-1 | One. |\n'
+  const { status, output } = checkOver('check-house.ts', {
+    'docs/requirements.md': table,
+    'src/lib/a.ts': '/** ZZ-1, ZZ-2, CRC-32 */\nexport const a = 1\n',
+  })
+  assert.equal(status, 1)
+  assert.match(output, /ZZ-2 is not in docs\/requirements\.md/)
+  assert.doesNotMatch(output, /ZZ-1 is not|CRC-32/)
+})
+
 const BROKEN_ARROWS: readonly (readonly [file: string, target: string])[] = [
   ['src/lib/a.ts', '../domain/b.ts'],
   ['src/domain/a.ts', '../protocols/b.ts'],
