@@ -53,6 +53,7 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/from "response" where "created_at" </, 'retention'],
   [/from "response" where "sealed_with" </, 'a change of the secret'],
   [/from "(delivery|event)" where "(ended|created)_at" </, 'retention'],
+  [/^update response set bytes = /, 'a migration: responses that were stored before it'],
   [/^update api_key set scopes = /, 'a migration: keys of operators that listed every scope'],
   [
     /from "run" where "status" = \$\d+ and ("(id|created_at|seen_at|cancel_requested_at)" (<|in)|exists)/,
