@@ -285,7 +285,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
   await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log: input.log }))
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
-  await app.register(accountRoutes({ ...deps, credit: money.creditService, plans, writeAudit }))
+  await app.register(accountRoutes({ ...deps, credit: money.creditService, plans, changed, writeAudit }))
   await app.register(
     accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
   )

@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 import { agentReference } from '../domain/agent.ts'
+import { storedPolicies } from '../domain/data-policy.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { type Caller, type Role, rightsOfRole } from '../domain/identity/caller.ts'
 import type { AccountId, DeviceId, IdSource, UserId } from '../domain/ids.ts'
@@ -171,6 +172,7 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
     userId,
     role,
     plan: account.plan,
+    dataPolicies: storedPolicies([account.data_policy]),
     providerCredentials: account.provider_credentials ?? undefined,
     scopes: new Set(inRole(device.scopes, role)),
   }
@@ -182,9 +184,10 @@ async function callerOfMember({ db }: CreatorInput, accountId: AccountId, { keyI
   if (role === undefined || account === undefined)
     throw gone('The user who requested this run is no longer a member of the account.')
   const { plan, provider_credentials: version } = account
+  const dataPolicies = storedPolicies([account.data_policy])
   const providerCredentials = version ?? undefined
   const scopes = rightsOfRole(role)
-  return { ...PERSON, kind: 'session', accountId, keyId, userId, role, plan, providerCredentials, scopes }
+  return { ...PERSON, kind: 'session', accountId, keyId, userId, role, plan, dataPolicies, providerCredentials, scopes }
 }
 
 const PERSON = { models: undefined, requestsPerMinute: undefined, monthlyBudgetNanoUsd: undefined }
@@ -203,7 +206,10 @@ async function roleOf(db: Kysely<Database>, accountId: AccountId, userId: UserId
 }
 
 function accountOf(db: Kysely<Database>, accountId: AccountId) {
-  const query = db.selectFrom('account').select(['plan', 'provider_credentials']).where('id', '=', accountId)
+  const query = db
+    .selectFrom('account')
+    .select(['plan', 'provider_credentials', 'data_policy'])
+    .where('id', '=', accountId)
   return query.executeTakeFirst()
 }
 

@@ -1,4 +1,5 @@
 /** `turnpike accounts` and `turnpike login-link`: manage accounts directly in the database. */
+import { policyText } from '../domain/data-policy.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
 import { createSignInLink, signInUrl } from '../features/accounts/bootstrap.ts'
@@ -98,6 +99,31 @@ export async function accountsSetOverrun(
     await context.credit.configure(account, { maxOverrunNanoUsd: overrun })
     const text = usd === null ? 'the overrun cap of its plan' : `an overrun cap of $${usdText(overrun ?? 0n)}`
     printLine(json === true ? JSON.stringify({ ...renderAccount(account), ...details }) : `Account ${id} has ${text}.`)
+  })
+}
+
+export interface AccountsPolicyOptions extends JsonOption {
+  readonly dataCollection?: 'allow' | 'deny'
+  readonly zdr?: boolean
+  readonly regions?: string[]
+}
+
+/** Replaces the data policy of an account. Every process applies it within a second. */
+export async function accountsSetPolicy(
+  id: string,
+  { json, dataCollection, zdr, regions }: AccountsPolicyOptions,
+): Promise<void> {
+  const dataPolicy = { dataCollection, zdr, regions }
+  await withDatabase(async (context) => {
+    const account = await context.db.transaction().execute(async (inside) => {
+      const updated = await updateAccount(inside, { id: id as AccountId, dataPolicy }, context.now())
+      if (updated === undefined) throw unknownAccount(id)
+      const details = { data_policy: policyText(dataPolicy) }
+      await auditCommand(context, inside, { accountId: updated.id, action: 'account.changed', subject: id, details })
+      return updated
+    })
+    const text = policyText(dataPolicy) === null ? 'no data policy' : `the data policy ${policyText(dataPolicy)}`
+    printLine(json === true ? JSON.stringify(renderAccount(account)) : `Account ${id} has ${text}.`)
   })
 }
 

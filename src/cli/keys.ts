@@ -21,6 +21,9 @@ export interface KeysCreateOptions extends JsonOption {
   readonly monthlyBudgetUsd?: number
   readonly requestsPerMinute?: number
   readonly models?: string[]
+  readonly dataCollection?: 'allow' | 'deny'
+  readonly zdr?: boolean
+  readonly regions?: string[]
   readonly operator?: boolean
 }
 
@@ -90,6 +93,7 @@ function readRights(options: KeysCreateOptions, now: number): KeyRights {
   const limits = {
     ipAllowlist: (options.ipAllowlist ?? []).map(readRange),
     models: options.models ?? [],
+    dataPolicy: { dataCollection: options.dataCollection, zdr: options.zdr, regions: options.regions },
     monthlyBudgetNanoUsd: monthlyBudgetUsd === undefined ? undefined : nanoUsdOf(monthlyBudgetUsd),
     requestsPerMinute,
     expiresAt: expiresIn === undefined ? undefined : now + readDurationMs(expiresIn),

@@ -72,6 +72,9 @@ function addKeys(program: Command): void {
     .option('--monthly-budget-usd <usd>', 'monthly budget', parseUsd)
     .option('--requests-per-minute <count>', 'rate limit', parseWholeNumber)
     .option('--models <list>', 'comma-separated models that the key may use (default: all)', parseList)
+    .addOption(dataCollection())
+    .option('--zdr', ZDR)
+    .option('--regions <list>', REGIONS, parseList)
     .option('--operator', 'also grant the operator scope')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysCreate'))
@@ -117,7 +120,24 @@ function addAccounts(program: Command): void {
     .argument('<usd>', 'dollars, or `default` for the overrun cap of its plan', parseOverrun)
     .option('--json', 'print JSON')
     .action(lazily(() => import('./accounts.ts'), 'accountsSetOverrun'))
+  accounts
+    .command('set-policy')
+    .description('replace the data policy of an account; without options: remove it')
+    .argument('<id>', 'ID of the account')
+    .addOption(dataCollection())
+    .option('--zdr', ZDR)
+    .option('--regions <list>', REGIONS, parseList)
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./accounts.ts'), 'accountsSetPolicy'))
 }
+
+const dataCollection = () =>
+  new Option('--data-collection <choice>', 'deny: only deployments that do not keep data to train on').choices([
+    'allow',
+    'deny',
+  ])
+const ZDR = 'only deployments with zero data retention'
+const REGIONS = 'comma-separated regions: only deployments in one of these'
 
 function addCredits(program: Command): void {
   const credits = program.command('credits').description('manage credit of accounts')

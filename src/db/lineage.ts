@@ -2,7 +2,7 @@
  * What was created by which key or person, shared by all features that limit what a key created by what the key is now.
  * A key's parent never changes, so neither do its ancestors.
  */
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { AccountId, KeyId, UserId, WebhookId } from '../domain/ids.ts'
 import { readRows } from './dialect.ts'
 import type { ApiKeyTable, Database } from './schema/schema.ts'
@@ -16,13 +16,14 @@ export interface KeyReference {
 }
 
 export type AncestorRow = Pick<
-  ApiKeyTable,
+  Selectable<ApiKeyTable>,
   | 'id'
   | 'scopes'
   | 'ip_allowlist'
   | 'models'
   | 'requests_per_minute'
   | 'monthly_budget_nano_usd'
+  | 'data_policy'
   | 'expires_at'
   | 'revoked_at'
 >
@@ -40,8 +41,8 @@ export async function ancestorsOf(
         join api_key on api_key.account_id = ${accountId} and api_key.id = above.id
         where api_key.parent_id is not null and above.depth < ${sql.lit(MAX_ANCESTORS)}
     )
-    select api_key.id, scopes, ip_allowlist, models, requests_per_minute, monthly_budget_nano_usd, expires_at,
-      revoked_at, above.depth
+    select api_key.id, scopes, ip_allowlist, models, requests_per_minute, monthly_budget_nano_usd, data_policy,
+      expires_at, revoked_at, above.depth
     from above join api_key on api_key.account_id = ${accountId} and api_key.id = above.id`,
   )
   return rows.toSorted((a, b) => a.depth - b.depth)

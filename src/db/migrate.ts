@@ -14,6 +14,7 @@ import {
   tariffs,
 } from './migrations/0009-0015.ts'
 import {
+  dataPolicies,
   providerCredentials,
   requestApis,
   storedResponseBytes,
@@ -51,6 +52,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0018-request-apis', statements: requestApis },
   { name: '0019-stored-settings', statements: storedSettings },
   { name: '0020-stored-response-bytes', statements: storedResponseBytes },
+  { name: '0021-data-policies', statements: dataPolicies },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -4,6 +4,7 @@
  */
 import type { AccountCredentials } from '../domain/account-credential.ts'
 import type { ChatRequest } from '../domain/chat.ts'
+import type { DataPolicy } from '../domain/data-policy.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
@@ -13,7 +14,7 @@ import type { AdmittedRequest, RoutedModel } from './completion.ts'
 import type { Admission, GatewayPorts, StoreAnswer } from './ports.ts'
 import { isOwn } from './routing/account-credentials.ts'
 import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
-import type { Route, RoutingPolicy } from './routing/health.ts'
+import type { Route } from './routing/health.ts'
 import { orderModels, policiesOf, preferredRoute } from './routing/preferences.ts'
 import { type RequestedModel, type RequestedModels, requestedModels, skippedModel } from './routing/requested-models.ts'
 import { callsAtWorst, worstCase } from './worst-case.ts'
@@ -126,7 +127,7 @@ const NONE: readonly RoutedModel[] = []
 
 interface Weighing {
   /** Those that concern the caller. */
-  readonly policies: readonly RoutingPolicy[] | undefined
+  readonly policies: readonly DataPolicy[] | undefined
   readonly ports: GatewayPorts
   readonly incoming: Pick<Incoming, 'caller' | 'findings'>
   /** Unix milliseconds. */

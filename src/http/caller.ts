@@ -81,6 +81,11 @@ export function authorizationOf({ headers }: Pick<FastifyRequest, 'headers'>): s
   return authorization !== undefined || typeof key !== 'string' ? authorization : `Bearer ${key}`
 }
 
+/** Throws 403 for a right that a route requires for some of its fields only. */
+export function assertRight(caller: Caller, right: Right): void {
+  if (!caller.scopes.has(right)) throw lackOf(right, caller)
+}
+
 function lackOf(scope: Right, { kind, isLimited }: Caller): GatewayError {
   if (isLimited === true && DELEGATING_RIGHTS.has(scope)) return limitedKey()
   return new GatewayError('insufficient_scope', `${LACKING[kind]} '${scope}'.`)

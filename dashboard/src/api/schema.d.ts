@@ -260,7 +260,7 @@ export interface paths {
         get: operations["getAccount"];
         /**
          * Change the account
-         * @description Changes only the fields that are sent. A budget applies from the next request on.
+         * @description Changes only the fields that are sent. A budget applies from the next request on. `data_policy` requires the right `members`.
          */
         patch: operations["patchAccount"];
     };
@@ -3101,6 +3101,18 @@ export interface operations {
                             monthly_budget_usd: number | null;
                             requests_per_minute: number | null;
                             models: string[];
+                            /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                            data_policy: {
+                                /**
+                                 * @description deny: only deployments that do not keep data to train on.
+                                 * @enum {string}
+                                 */
+                                data_collection?: "allow" | "deny";
+                                /** @description true: only deployments with zero data retention. */
+                                zdr?: boolean;
+                                /** @description Only deployments in one of these regions. */
+                                regions?: string[];
+                            } | null;
                             created_at: string;
                             last_used_at: string | null;
                             expires_at: string | null;
@@ -3150,6 +3162,18 @@ export interface operations {
                     requests_per_minute?: number | null;
                     /** @description Empty: all models. */
                     models?: string[];
+                    /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                    data_policy?: {
+                        /**
+                         * @description deny: only deployments that do not keep data to train on.
+                         * @enum {string}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description true: only deployments with zero data retention. */
+                        zdr?: boolean;
+                        /** @description Only deployments in one of these regions. */
+                        regions?: string[];
+                    } | null;
                     /**
                      * @description ISO 8601, in the future. Null: the key does not expire.
                      * @example 2030-01-01T00:00:00Z
@@ -3176,6 +3200,18 @@ export interface operations {
                         monthly_budget_usd: number | null;
                         requests_per_minute: number | null;
                         models: string[];
+                        /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         created_at: string;
                         last_used_at: string | null;
                         expires_at: string | null;
@@ -3235,6 +3271,18 @@ export interface operations {
                         monthly_budget_usd: number | null;
                         requests_per_minute: number | null;
                         models: string[];
+                        /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         created_at: string;
                         last_used_at: string | null;
                         expires_at: string | null;
@@ -3320,6 +3368,18 @@ export interface operations {
                     requests_per_minute?: number | null;
                     /** @description Empty: all models. */
                     models?: string[];
+                    /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                    data_policy?: {
+                        /**
+                         * @description deny: only deployments that do not keep data to train on.
+                         * @enum {string}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description true: only deployments with zero data retention. */
+                        zdr?: boolean;
+                        /** @description Only deployments in one of these regions. */
+                        regions?: string[];
+                    } | null;
                     /**
                      * @description ISO 8601, in the future. Null: the key does not expire.
                      * @example 2030-01-01T00:00:00Z
@@ -3346,6 +3406,18 @@ export interface operations {
                         monthly_budget_usd: number | null;
                         requests_per_minute: number | null;
                         models: string[];
+                        /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         created_at: string;
                         last_used_at: string | null;
                         expires_at: string | null;
@@ -4367,6 +4439,18 @@ export interface operations {
                         object: "account";
                         name: string;
                         plan: string;
+                        /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                         /** @description Null: no limit. */
@@ -4409,6 +4493,18 @@ export interface operations {
                     monthly_budget_usd?: number | null;
                     /** @description Percentages of the budget, or of the monthly allowance, that trigger an alert; ascending. */
                     alert_thresholds?: number[];
+                    /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                    data_policy?: {
+                        /**
+                         * @description deny: only deployments that do not keep data to train on.
+                         * @enum {string}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description true: only deployments with zero data retention. */
+                        zdr?: boolean;
+                        /** @description Only deployments in one of these regions. */
+                        regions?: string[];
+                    } | null;
                 };
             };
         };
@@ -4422,6 +4518,18 @@ export interface operations {
                         object: "account";
                         name: string;
                         plan: string;
+                        /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                         /** @description Null: no limit. */
@@ -4479,6 +4587,18 @@ export interface operations {
                             object: "account";
                             name: string;
                             plan: string;
+                            /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                            data_policy: {
+                                /**
+                                 * @description deny: only deployments that do not keep data to train on.
+                                 * @enum {string}
+                                 */
+                                data_collection?: "allow" | "deny";
+                                /** @description true: only deployments with zero data retention. */
+                                zdr?: boolean;
+                                /** @description Only deployments in one of these regions. */
+                                regions?: string[];
+                            } | null;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
                             /** @description Balance as of the last request, or the last time it was read. */
@@ -4531,6 +4651,18 @@ export interface operations {
                         object: "account";
                         name: string;
                         plan: string;
+                        /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                         /** @description Balance as of the last request, or the last time it was read. */
@@ -4576,6 +4708,18 @@ export interface operations {
                         object: "account";
                         name: string;
                         plan: string;
+                        /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                         /** @description Balance as of the last request, or the last time it was read. */
@@ -4617,6 +4761,18 @@ export interface operations {
                     name?: string;
                     /** @description Name of a plan in the configuration. */
                     plan?: string;
+                    /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                    data_policy?: {
+                        /**
+                         * @description deny: only deployments that do not keep data to train on.
+                         * @enum {string}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description true: only deployments with zero data retention. */
+                        zdr?: boolean;
+                        /** @description Only deployments in one of these regions. */
+                        regions?: string[];
+                    } | null;
                     /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD; at most 9 decimals. Null: as in the plan. */
                     max_overrun_usd?: number | null;
                 };
@@ -4632,6 +4788,18 @@ export interface operations {
                         object: "account";
                         name: string;
                         plan: string;
+                        /** @description What deployments that answer requests of the account must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                         /** @description Balance as of the last request, or the last time it was read. */

@@ -47,6 +47,12 @@ export const storedResponseBytes: readonly string[] = [
   'create index response_by_account on response (account_id, created_at, bytes)',
 ]
 
+/** JSON; null: nothing is demanded. */
+export const dataPolicies: readonly string[] = [
+  'alter table account add column data_policy text',
+  'alter table api_key add column data_policy text',
+]
+
 /** The API that a request came by. Null: chat completions, which every older row is. */
 export const requestApis: readonly string[] = [
   'alter table completion add column api text',

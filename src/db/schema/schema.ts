@@ -80,6 +80,8 @@ export interface AccountTable {
   changed_at: number
   /** Grows with every change of the account's provider credentials; null: it never had any. */
   provider_credentials: Generated<number | null>
+  /** JSON, see `domain/data-policy.ts`; null: none. */
+  data_policy: Generated<string | null>
 }
 
 export interface ApiKeyTable {
@@ -97,6 +99,8 @@ export interface ApiKeyTable {
   requests_per_minute: number | null
   /** JSON list; empty: all. */
   models: string
+  /** JSON, see `domain/data-policy.ts`; null: none of its own. */
+  data_policy: Generated<string | null>
   /** The person whose rights in the account bound its own; null where nobody's do. */
   created_by: UserId | null
   /** The key that created it, whose limits bound its own; null: no key did. */

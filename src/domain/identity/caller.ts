@@ -1,3 +1,4 @@
+import type { DataPolicy } from '../data-policy.ts'
 import type { AccountId, KeyId, UserId } from '../ids.ts'
 import type { NanoUsd } from '../money.ts'
 
@@ -31,6 +32,8 @@ export interface Caller {
   readonly ancestors?: readonly KeyBudget[] | undefined
   /** The key or an ancestor has a budget, models, a rate or an expiry: it cannot manage keys or members. */
   readonly isLimited?: boolean | undefined
+  /** Of the account, the key and its ancestors: all apply. Undefined: none. */
+  readonly dataPolicies?: readonly DataPolicy[] | undefined
   /** Version of the account's own provider credentials, which grows with every change; undefined: it never had any. */
   readonly providerCredentials?: number | undefined
   /** Rights of this credential; full access is expanded. */

@@ -23,7 +23,10 @@ test('an account is created, found, listed by age, and rendered', async (t) => {
   assert.deepEqual(await findAccount(db, first.id), first)
   assert.equal(await findAccount(db, 'acc_none' as AccountId), undefined)
   const created_at = '2023-11-14T22:13:20.000Z'
-  assert.deepEqual(renderAccount(second), { id: second.id, object: 'account', name: 'two', plan: 'pro', created_at })
+  const data_policy = null
+  assert.deepEqual(renderAccount(second), {
+    ...{ id: second.id, object: 'account', name: 'two', plan: 'pro', data_policy, created_at },
+  })
 })
 
 test('a change of the plan increases changed_at even if the clock stands still', async (t) => {
@@ -54,7 +57,7 @@ test('the first start creates one account and returns one secret; later starts n
   )
   assert.deepEqual(new Set(starts.map((each) => each.accountId)), new Set([accountId]))
   assert.deepEqual(await listAccounts(db, ALL), [
-    { id: accountId, name: 'Default', plan: 'unlimited', createdAt: born.now() },
+    { id: accountId, name: 'Default', plan: 'unlimited', dataPolicy: undefined, createdAt: born.now() },
   ])
   const again = await temporaryDatabase(t, path)
   const later = await ensureFirstStart(again.db, { plan: 'unlimited', createFirstKey }, born)

@@ -3,8 +3,10 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import { pageBy } from '../../db/query.ts'
 import type { AccountTable, Database } from '../../db/schema/schema.ts'
+import { type DataPolicy, policyOf, policyText } from '../../domain/data-policy.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import { renderDataPolicy } from '../../http/data-policy.ts'
 import type { PageRequest } from '../../http/page.ts'
 import { monthNumber } from '../../lib/time.ts'
 
@@ -12,6 +14,7 @@ export interface Account {
   readonly id: AccountId
   readonly name: string
   readonly plan: string
+  readonly dataPolicy?: DataPolicy | undefined
   /** Unix milliseconds. */
   readonly createdAt: number
 }
@@ -22,6 +25,7 @@ export interface AccountView {
   readonly object: 'account'
   readonly name: string
   readonly plan: string
+  readonly data_policy: ReturnType<typeof renderDataPolicy>
   readonly created_at: string
 }
 
@@ -66,15 +70,21 @@ export interface AccountChange {
   /** Absent: unchanged. The plan's name is not checked. */
   readonly plan?: string | undefined
   readonly name?: string | undefined
+  /** Null: none. */
+  readonly dataPolicy?: DataPolicy | null | undefined
 }
 
 /** Undefined when there is no such account. `now` is Unix milliseconds. */
 export async function updateAccount(
   db: Kysely<Database>,
-  { id, plan, name }: AccountChange,
+  { id, plan, name, dataPolicy }: AccountChange,
   now: number,
 ): Promise<Account | undefined> {
-  const change = { ...(plan === undefined ? {} : { plan }), ...(name === undefined ? {} : { name }) }
+  const change = {
+    ...(plan !== undefined && { plan }),
+    ...(name !== undefined && { name }),
+    ...(dataPolicy !== undefined && { data_policy: policyText(dataPolicy ?? undefined) }),
+  }
   const row = await db
     .updateTable('account')
     .set({ ...change, changed_at: nextChangedAt('account', now) })
@@ -84,12 +94,13 @@ export async function updateAccount(
   return row === undefined ? undefined : toAccount(row)
 }
 
-export function renderAccount({ id, name, plan, createdAt }: Account): AccountView {
-  return { id, object: 'account', name, plan, created_at: new Date(createdAt).toISOString() }
+export function renderAccount({ id, name, plan, dataPolicy, createdAt }: Account): AccountView {
+  const created_at = new Date(createdAt).toISOString()
+  return { id, object: 'account', name, plan, data_policy: renderDataPolicy(dataPolicy), created_at }
 }
 
-function toAccount({ id, name, plan, created_at }: Selectable<AccountTable>): Account {
-  return { id, name, plan, createdAt: created_at }
+function toAccount({ id, name, plan, data_policy, created_at }: Selectable<AccountTable>): Account {
+  return { id, name, plan, dataPolicy: policyOf(data_policy), createdAt: created_at }
 }
 
 /** Whether an account's name contains the text, ignoring case, or its id is the text. The same on both databases. */

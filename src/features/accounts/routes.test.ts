@@ -21,12 +21,8 @@ async function setUp(t: TestContext) {
   const authenticator = createAuthenticator({ db, batch, onChange, now })
   const writeAudit = auditWriter({ now, ids: testIds })
   const plans = () => ({ all: PLANS, standard: 'pro' })
-  const deps = { db, now, ids: testIds, callerOf, credit, plans, writeAudit }
-  const admin = accountsAdminRoutes({
-    ...deps,
-    cursorKey: Buffer.alloc(32, 1),
-    changed: authenticator.refresh,
-  })
+  const deps = { db, now, ids: testIds, callerOf, credit, plans, writeAudit, changed: authenticator.refresh }
+  const admin = accountsAdminRoutes({ ...deps, cursorKey: Buffer.alloc(32, 1) })
   const ask = await serveRoutes(t, fixture, [accountRoutes(deps), admin])
   return { ...fixture, authenticator, ask }
 }
@@ -41,6 +37,7 @@ test('GET /v1/account grants the due allowance first', async (t) => {
     object: 'account',
     name: 'on free',
     plan: 'free',
+    data_policy: null,
     created_at: '2026-05-05T12:00:00.000Z',
     monthly_budget_usd: null,
     alert_thresholds: [50, 80, 100],
@@ -124,7 +121,7 @@ test('the operator creates accounts, which receive their allowance at once', asy
   const { id, created_at, ...rest } = body
   assert.match(id, /^acc_[0-9A-Za-z]{22}$/)
   const figures = { balance_usd: 5, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
-  assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free', ...figures })
+  assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free', data_policy: null, ...figures })
   const row = db.selectFrom('credit').select('balance_nano_usd').where('account_id', '=', id)
   assert.equal((await row.executeTakeFirst())?.balance_nano_usd, 5_000_000_000n)
   assert.equal((await make({ name: 'standard' })).body.plan, 'pro')
@@ -262,8 +259,16 @@ test('the operator lists balance, holds, spending and members of accounts', asyn
   const figures = { balance_usd: 3.75, held_usd: 0.5, spent_this_month_usd: 1.25, members: 2, max_overrun_usd: null }
   const nothing = { balance_usd: 0, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
   const created_at = '2026-05-05T12:00:00.000Z'
-  const one = { id: team.id, object: 'account', name: 'on free', plan: 'free', created_at, ...figures }
-  const two = { id: idle.id, object: 'account', name: 'on pro', plan: 'pro', created_at, ...nothing }
+  const one = {
+    id: team.id,
+    object: 'account',
+    name: 'on free',
+    plan: 'free',
+    data_policy: null,
+    created_at,
+    ...figures,
+  }
+  const two = { id: idle.id, object: 'account', name: 'on pro', plan: 'pro', data_policy: null, created_at, ...nothing }
   const listed = (await ask('/admin/accounts', operator)).body.data
   assert.deepEqual(
     [one, two].map(({ id }) => listed.find((each: { id: string }) => each.id === id)),

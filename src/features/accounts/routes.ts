@@ -3,10 +3,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
+import type { DataPolicy } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
+import { assertRight } from '../../http/caller.ts'
+import { readDataPolicy } from '../../http/data-policy.ts'
 import { byId, listPage, type PageRequest, pageSchema } from '../../http/page.ts'
 import { auditOf, auditOfOperator } from '../../http/request-origin.ts'
+import { isRecord } from '../../lib/json.ts'
 import type { FeatureDeps, ListDeps, WriteAudit } from '../deps.ts'
 import { type Account, createAccount, findAccount, listAccounts, readFigures, updateAccount } from './queries.ts'
 import {
@@ -32,12 +36,11 @@ export interface AccountsDeps extends FeatureDeps {
   readonly writeAudit: WriteAudit
   /** Returns the current plans. */
   readonly plans: () => Plans
-}
-
-export interface AccountsAdminDeps extends AccountsDeps, ListDeps {
-  /** Awaited after a change of plan: when it resolves, the change is in force in this process. */
+  /** Awaited after a change of plan or policy: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }
+
+export interface AccountsAdminDeps extends AccountsDeps, ListDeps {}
 
 const own = { scope: 'billing' } as const
 const readSchema = {
@@ -48,7 +51,8 @@ const readSchema = {
 }
 const writeSchema = {
   summary: 'Change the account',
-  description: 'Changes only the fields that are sent. A budget applies from the next request on.',
+  description:
+    'Changes only the fields that are sent. A budget applies from the next request on. `data_policy` requires the right `members`.',
   tags: ['Account'],
   body: OwnAccountPatch,
   response: { 200: OwnAccountView },
@@ -56,7 +60,7 @@ const writeSchema = {
 
 /** `GET` and `PATCH /account`. */
 export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
-  const { db, now, callerOf, credit, writeAudit } = deps
+  const { db, now, callerOf, credit, changed, writeAudit } = deps
   return async (app) => {
     app.get('/account', { config: own, schema: readSchema }, async (request) => {
       const account = known(await findAccount(db, callerOf(request).accountId))
@@ -64,16 +68,20 @@ export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
     })
     app.patch('/account', { config: own, schema: writeSchema }, async (request) => {
       const id = callerOf(request).accountId
-      const { name } = request.body
+      const caller = callerOf(request)
+      const { name, data_policy } = request.body
+      if (data_policy !== undefined) assertRight(caller, 'members')
       const settings = parseSettings(request.body)
       const before = known(await findAccount(db, id))
       const money = settings === undefined ? await credit.read(before) : await credit.configure(before, settings)
       const account = await db.transaction().execute(async (inside) => {
         if (Object.keys(request.body).length === 0) return before
-        const event = { ...auditOf(request, callerOf(request)), ...changedEvent(id, request.body) }
-        await writeAudit(inside, event)
-        return name === undefined ? before : known(await updateAccount(inside, { id, name: name.trim() }, now()))
+        await writeAudit(inside, { ...auditOf(request, caller), ...changedEvent(id, request.body) })
+        const change = { name: name?.trim(), dataPolicy: policyIn(data_policy) }
+        const isChanged = Object.values(change).some((value) => value !== undefined)
+        return isChanged ? known(await updateAccount(inside, { id, ...change }, now())) : before
       })
+      if (data_policy !== undefined) await changed()
       return viewOwn(deps, account, money)
     })
   }
@@ -177,12 +185,13 @@ function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
       return reply.code(201).send(await viewAny(deps, account))
     })
     app.patch('/admin/accounts/:id', { config: operator, schema: updateSchema }, async (request) => {
-      const { name, plan, max_overrun_usd } = request.body
+      const { name, plan, data_policy, max_overrun_usd } = request.body
       const overrun = parseOverrun(request.body)
       const change = { plan: plan === undefined ? undefined : choosePlan(plan), name: name?.trim() }
+      const dataPolicy = policyIn(data_policy)
       const account = await db.transaction().execute(async (inside) => {
-        const updated = known(await updateAccount(inside, { id: request.params.id, ...change }, now()))
-        const event = changedEvent(updated.id, { ...change, max_overrun_usd })
+        const updated = known(await updateAccount(inside, { id: request.params.id, ...change, dataPolicy }, now()))
+        const event = changedEvent(updated.id, { ...change, data_policy, max_overrun_usd })
         for (const audited of auditOfOperator(request, callerOf(request), updated.id)) {
           await writeAudit(inside, { ...audited, ...event })
         }
@@ -203,11 +212,21 @@ async function viewAny({ db, now }: AccountsDeps, account: Account): Promise<Sta
 
 type AccountEvent = Pick<AuditEvent, 'action' | 'subject' | 'result' | 'details'>
 
+/** Undefined: not sent; null: none. */
+function policyIn(sent: Static<typeof AccountPatch>['data_policy']): DataPolicy | null | undefined {
+  return sent === undefined ? undefined : (readDataPolicy(sent) ?? null)
+}
+
 /** Returns the event with the sent values; null is a value. */
 function changedEvent(id: AccountId, values: Readonly<Record<string, unknown>>): AccountEvent {
   const sent = Object.entries(values).filter(([, value]) => value !== undefined)
-  const details = sent.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : value])
+  const details = sent.map(([name, value]) => [name, auditable(value)])
   return accountEvent('account.changed', id, Object.fromEntries(details))
+}
+
+function auditable(value: unknown): AuditEvent['details'][string] {
+  if (Array.isArray(value)) return value.map(String)
+  return isRecord(value) ? JSON.stringify(value) : (value as string | number | null)
 }
 
 function accountEvent(action: string, id: AccountId, details: AuditEvent['details']): AccountEvent {

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { type AccountCredit, type CreditSettings, defaultOverrunNanoUsd } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type NanoUsd, parseNanoUsd, usdNumber } from '../../domain/money.ts'
+import { dataPolicySchema } from '../../http/data-policy.ts'
 import { PAGE_QUERY } from '../../http/page.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Account, type AccountFigures, renderAccount } from './queries.ts'
@@ -16,6 +17,7 @@ const MAX_THRESHOLDS = 10
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '\\S' })
 const PlanName = Type.String({ minLength: 1, maxLength: 100, description: 'Name of a plan in the configuration.' })
 const closed = { additionalProperties: false }
+const DataPolicy = dataPolicySchema('of the account')
 
 /** @param maximum Of an input; undefined for an output. */
 function usdOrNull(description: string, maximum?: number) {
@@ -33,6 +35,7 @@ export const AccountPatch = Type.Object(
   {
     name: Type.Optional(Name),
     plan: Type.Optional(PlanName),
+    data_policy: Type.Optional(DataPolicy),
     max_overrun_usd: Type.Optional(usdOrNull(`${OVERRUN}; at most 9 decimals. Null: as in the plan.`, MAX_OVERRUN_USD)),
   },
   closed,
@@ -62,6 +65,7 @@ export const OwnAccountPatch = Type.Object(
       ...Thresholds,
       description: 'Percentages of the budget, or of the monthly allowance, that trigger an alert; ascending.',
     }),
+    data_policy: Type.Optional(DataPolicy),
   },
   closed,
 )
@@ -114,6 +118,7 @@ const ACCOUNT_FIELDS = {
   object: Type.Literal('account'),
   name: Type.String(),
   plan: Type.String(),
+  data_policy: DataPolicy,
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 }
 

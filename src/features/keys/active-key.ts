@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { storedPolicies } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, type KeyBudget, type Right, rightsOfRole, type Scope } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
@@ -65,6 +66,7 @@ function keyRows(db: Kysely<Database>) {
     )
     .leftJoin('setting', (join) => join.on('setting.key', '=', 'first_account'))
     .select(['api_key.account_id', 'api_key.id', 'account.plan', 'account.provider_credentials'])
+    .select(['account.data_policy as account_policy', 'api_key.data_policy'])
     .select(['scopes', 'ip_allowlist', 'models', 'requests_per_minute', 'expires_at', 'revoked_at'])
     .select(['monthly_budget_nano_usd', 'parent_id', 'created_by', 'member.role', 'member.removed_at'])
     .select('setting.value as first_account')
@@ -106,6 +108,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     ancestors: above.length === 0 ? undefined : above.map(budgetOf),
     isLimited: limited,
+    dataPolicies: storedPolicies([row.account_policy, ...[row, ...above].map(({ data_policy }) => data_policy)]),
     providerCredentials: row.provider_credentials ?? undefined,
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })

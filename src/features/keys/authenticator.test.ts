@@ -140,6 +140,7 @@ test('a cached key returns synchronously the same frozen caller for all requests
     monthlyBudgetNanoUsd: undefined,
     ancestors: undefined,
     isLimited: true,
+    dataPolicies: undefined,
     providerCredentials: undefined,
     scopes: new Set(['chat']),
   })

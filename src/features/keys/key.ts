@@ -1,6 +1,7 @@
 /** An API key: rights and limits, row, and the form of its secret (docs/keys.md). */
 import type { Selectable } from 'kysely'
 import type { ApiKeyTable } from '../../db/schema/schema.ts'
+import { type DataPolicy, policyOf, policyText } from '../../domain/data-policy.ts'
 import {
   DELEGATING_RIGHTS,
   IMPLIED,
@@ -21,6 +22,8 @@ export interface KeyRights {
   readonly monthlyBudgetNanoUsd: NanoUsd | undefined
   readonly requestsPerMinute: number | undefined
   readonly models: readonly string[]
+  /** Undefined: none of its own. */
+  readonly dataPolicy: DataPolicy | undefined
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined
 }
@@ -80,6 +83,7 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     requestsPerMinute: row.requests_per_minute ?? undefined,
     models: JSON.parse(row.models) as string[],
+    dataPolicy: policyOf(row.data_policy),
     createdBy: row.created_by ?? undefined,
     parentId: row.parent_id ?? undefined,
     createdAt: row.created_at,
@@ -97,6 +101,7 @@ export function rightsColumns(rights: KeyRights) {
     monthly_budget_nano_usd: rights.monthlyBudgetNanoUsd ?? null,
     requests_per_minute: rights.requestsPerMinute ?? null,
     models: JSON.stringify(rights.models),
+    data_policy: policyText(rights.dataPolicy),
     expires_at: rights.expiresAt ?? null,
   }
 }

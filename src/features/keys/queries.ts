@@ -51,6 +51,7 @@ export const FULL_ACCESS: KeyRights = {
   monthlyBudgetNanoUsd: undefined,
   requestsPerMinute: undefined,
   models: [],
+  dataPolicy: undefined,
   expiresAt: undefined,
 }
 

@@ -90,6 +90,7 @@ test('creating a key returns 201 and the secret, once, which works at once', asy
     monthly_budget_usd: null,
     requests_per_minute: null,
     models: [],
+    data_policy: null,
     last_used_at: null,
     expires_at: null,
     revoked_at: null,

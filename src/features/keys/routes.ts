@@ -5,6 +5,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { SCOPES } from '../../domain/identity/caller.ts'
 import type { KeyId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
+import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { oneOf } from '../../http/wire-fields.ts'
@@ -53,6 +54,7 @@ const RIGHTS = {
   models: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200, description: 'Empty: all models.' }),
   ),
+  data_policy: Type.Optional(dataPolicySchema('of the key and of keys that it creates')),
   expires_at: Type.Optional(
     nullable<string>({
       type: 'string',
@@ -80,6 +82,7 @@ const KEY_FIELDS = {
   monthly_budget_usd: nullable<number>({ type: 'number' }),
   requests_per_minute: nullable<number>({ type: 'integer' }),
   models: Type.Array(Type.String()),
+  data_policy: dataPolicySchema('of the key and of keys that it creates'),
   created_at: Type.String(),
   last_used_at: nullable<string>({ type: 'string' }),
   expires_at: nullable<string>({ type: 'string' }),
@@ -259,6 +262,7 @@ export function renderKey(key: ApiKey): Static<typeof KeyRow> {
     monthly_budget_usd: key.monthlyBudgetNanoUsd === undefined ? null : usdNumber(key.monthlyBudgetNanoUsd),
     requests_per_minute: key.requestsPerMinute ?? null,
     models: [...key.models],
+    data_policy: renderDataPolicy(key.dataPolicy),
     created_at: isoTime(key.createdAt),
     last_used_at: isoTimeOrNull(key.lastUsedAt ?? null),
     expires_at: isoTimeOrNull(key.expiresAt ?? null),
@@ -283,6 +287,7 @@ function parseRights(body: KeyBody, now: number): Partial<KeyRights> {
     ...(body.scopes === undefined ? {} : { scopes: body.scopes }),
     ...(body.ip_allowlist === undefined ? {} : { ipAllowlist: body.ip_allowlist }),
     ...(body.models === undefined ? {} : { models: body.models }),
+    ...(body.data_policy === undefined ? {} : { dataPolicy: readDataPolicy(body.data_policy) }),
     ...(body.requests_per_minute === undefined ? {} : { requestsPerMinute: body.requests_per_minute ?? undefined }),
     ...(body.monthly_budget_usd === undefined ? {} : { monthlyBudgetNanoUsd: parseBudget(body.monthly_budget_usd) }),
     ...(body.expires_at === undefined ? {} : { expiresAt: parseExpiry(body.expires_at, now) }),

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { isAsStrictAs } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, SCOPES, type Scope } from '../../domain/identity/caller.ts'
 import { secretHash } from '../../domain/identity/credential.ts'
@@ -47,6 +48,7 @@ test('a restricted key grants its own rights by default', () => {
     models: ['m1'],
     monthlyBudgetNanoUsd: 5n,
     requestsPerMinute: 7,
+    dataPolicy: { zdr: true },
     expiresAt: 9,
   }
   assert.deepEqual(mint({}, granter(own)), { ...own, scopes: ['chat'] })
@@ -82,6 +84,10 @@ test('KEY-3: a request for more rights is 403 with the field', () => {
     [{ requestsPerMinute: 5 }, { requestsPerMinute: 6 }, 'requests_per_minute'],
     [{ monthlyBudgetNanoUsd: 5n }, { monthlyBudgetNanoUsd: 6n }, 'monthly_budget_usd'],
     [{ expiresAt: 5 }, { expiresAt: 6 }, 'expires_at'],
+    [{ dataPolicy: { zdr: true } }, { dataPolicy: {} }, 'data_policy'],
+    [{ dataPolicy: { dataCollection: 'deny' } }, { dataPolicy: { dataCollection: 'allow', zdr: true } }, 'data_policy'],
+    [{ dataPolicy: { regions: ['EU'] } }, { dataPolicy: { regions: ['eu', 'us'] } }, 'data_policy'],
+    [{ dataPolicy: { regions: ['eu'] } }, { dataPolicy: { zdr: true } }, 'data_policy'],
   ]
   for (const [own, asked, param] of cases) {
     const refused = (error: unknown) =>
@@ -116,6 +122,14 @@ const rightsArbitrary: fc.Arbitrary<Partial<KeyRights>> = fc.record(
     monthlyBudgetNanoUsd: fc.option(fc.bigInt(0n, 5n), { nil: undefined }),
     requestsPerMinute: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
     expiresAt: fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined }),
+    dataPolicy: fc.record(
+      {
+        dataCollection: fc.constantFrom('allow', 'deny'),
+        zdr: fc.boolean(),
+        regions: fc.subarray(['eu', 'us', 'ch'], { minLength: 1 }),
+      },
+      { requiredKeys: [] },
+    ),
   },
   { requiredKeys: [] },
 )
@@ -140,6 +154,7 @@ test('KEY-3: property: rights never grow along a chain of keys', () => {
 
 /** Written without the rules under test. */
 function assertNotStronger(key: KeyRights, root: KeyRights): void {
+  assert.ok(isAsStrictAs(key.dataPolicy, root.dataPolicy))
   const everything = SCOPES.filter((scope) => scope !== 'operator')
   const all = (scopes: readonly Scope[]) => (scopes.length === 0 ? everything : scopes)
   for (const scope of all(key.scopes)) assert.ok(all(root.scopes).includes(scope), scope)

@@ -1,4 +1,5 @@
 /** The rights that a caller can grant to a key: never more than the caller's own (KEY-3). */
+import { type DataPolicy, isAsStrictAs } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, DELEGATING_RIGHTS, type Right, type Scope } from '../../domain/identity/caller.ts'
 import type { KeyId, UserId } from '../../domain/ids.ts'
@@ -18,6 +19,7 @@ export function grantRights(requested: Partial<KeyRights>, { caller, key }: Gran
     models: orElse(requested.models, [...(caller.models ?? [])]),
     monthlyBudgetNanoUsd: requested.monthlyBudgetNanoUsd ?? key?.monthlyBudgetNanoUsd,
     requestsPerMinute: requested.requestsPerMinute ?? caller.requestsPerMinute,
+    dataPolicy: requested.dataPolicy ?? key?.dataPolicy,
     expiresAt: requested.expiresAt ?? key?.expiresAt,
   }
   const own = ownScopes(caller)
@@ -43,6 +45,7 @@ export function assertGrantable(rights: KeyRights, { caller, key }: Granter): vo
   }
   assertModels(rights.models, caller.models)
   assertAddresses(rights.ipAllowlist, key?.ipAllowlist ?? [])
+  assertPolicy(rights.dataPolicy, key?.dataPolicy)
   assertLimit('requests_per_minute', rights.requestsPerMinute, caller.requestsPerMinute)
   assertLimit('monthly_budget_usd', rights.monthlyBudgetNanoUsd, key?.monthlyBudgetNanoUsd)
   assertLimit('expires_at', rights.expiresAt, key?.expiresAt)
@@ -84,6 +87,10 @@ function assertAddresses(entries: readonly string[], own: readonly string[]): vo
     if (inner !== undefined && outer.some((range) => isWithin(inner, range))) continue
     throw beyond('ip_allowlist', `its allowlist does not contain '${entry}'`)
   }
+}
+
+function assertPolicy(policy: DataPolicy | undefined, own: DataPolicy | undefined): void {
+  if (!isAsStrictAs(policy, own)) throw beyond('data_policy', 'its own data policy is stricter')
 }
 
 function assertLimit<Amount extends number | bigint>(

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { storedPolicies } from '../../domain/data-policy.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { DeviceId, KeyId } from '../../domain/ids.ts'
@@ -110,6 +111,7 @@ async function loadToken(source: Required<TokenSource>, digest: string): Promise
     models: undefined,
     requestsPerMinute: undefined,
     monthlyBudgetNanoUsd: undefined,
+    dataPolicies: storedPolicies([row.data_policy]),
     providerCredentials: row.provider_credentials ?? undefined,
     scopes: new Set(scopes),
   })
@@ -147,6 +149,6 @@ function findRow(db: Kysely<Database>, digest: string) {
     .where('person.disabled_at', 'is', null)
     .select(['device.account_id', 'device.id as device_id', 'device.user_id', 'device.scopes as device_scopes'])
     .select(['device_token.scopes as token_scopes', 'device_token.expires_at', 'member.role', 'account.plan'])
-    .select('account.provider_credentials')
+    .select(['account.provider_credentials', 'account.data_policy'])
     .executeTakeFirst()
 }

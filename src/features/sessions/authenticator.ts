@@ -3,6 +3,7 @@
  * names the session; its person and rights are read from the database.
  */
 import { hash } from 'node:crypto'
+import { storedPolicies } from '../../domain/data-policy.ts'
 import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { KeyId, SessionId } from '../../domain/ids.ts'
@@ -104,7 +105,15 @@ function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: Ses
   return { find, load, idOf: (caller: Caller) => ids.get(caller), refresh, close }
 }
 
-function callerOf({ userId, accountId, role, plan, providerCredentials, operator }: PersonalSession): Caller {
+function callerOf({
+  userId,
+  accountId,
+  role,
+  plan,
+  providerCredentials,
+  dataPolicy,
+  operator,
+}: PersonalSession): Caller {
   return Object.freeze({
     kind: 'session',
     accountId,
@@ -115,6 +124,7 @@ function callerOf({ userId, accountId, role, plan, providerCredentials, operator
     models: undefined,
     requestsPerMinute: undefined,
     monthlyBudgetNanoUsd: undefined,
+    dataPolicies: storedPolicies([dataPolicy]),
     providerCredentials: providerCredentials ?? undefined,
     scopes: rightsOfRole(role, { operator }),
   })

@@ -3,6 +3,7 @@
  * for a gateway, which outlives reloads. Entries are made for configured names only; the files beside it decide by them.
  */
 import type { FallbackReason } from '../../domain/completion.ts'
+import type { DataPolicy } from '../../domain/data-policy.ts'
 import type { ProviderCredentialId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
@@ -36,13 +37,10 @@ export interface RoutingSettings {
 }
 
 /** What the operator demands of every deployment that answers these callers; absent lists: all of them. */
-export interface RoutingPolicy {
+export interface RoutingPolicy extends DataPolicy {
   readonly accounts?: readonly string[] | undefined
   readonly keys?: readonly string[] | undefined
   readonly plans?: readonly string[] | undefined
-  readonly dataCollection?: 'allow' | 'deny' | undefined
-  readonly zdr?: boolean | undefined
-  readonly regions?: readonly string[] | undefined
 }
 
 /** One model at one provider. */

@@ -4,6 +4,7 @@
  */
 import type { AccountCredentials } from '../../domain/account-credential.ts'
 import type { ChatRequest, MaxPrice, ProviderPreferences, SortOrder } from '../../domain/chat.ts'
+import type { DataPolicy } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { Model } from '../../domain/model.ts'
@@ -23,7 +24,7 @@ export interface Preferred {
   readonly request: ChatRequest
   readonly preferences: ProviderPreferences
   /** That concern the caller; every one is fulfilled. */
-  readonly policies?: readonly RoutingPolicy[] | undefined
+  readonly policies?: readonly DataPolicy[] | undefined
 }
 
 /** @throws GatewayError `no_candidates` where none is left, `policy_not_satisfiable` where a policy leaves none. */
@@ -305,26 +306,28 @@ function modelScore({ price, route, request }: Rated, by: SortOrder, health: Hea
 }
 
 /*
- * Data policies: what the operator demands of the deployments that answer an account, a key or a plan.
+ * Data policies: what the operator, an account or a key demands of the deployments that answer.
  */
-
-type Demand = Pick<RoutingPolicy, 'dataCollection' | 'zdr' | 'regions'>
 
 /** Those that concern a caller; undefined: none. */
 export function policiesOf(
-  { accountId, keyId, plan }: Caller,
+  { accountId, keyId, plan, dataPolicies }: Caller,
   policies: readonly RoutingPolicy[] | undefined,
-): readonly RoutingPolicy[] | undefined {
-  if (policies === undefined) return undefined
+): readonly DataPolicy[] | undefined {
+  if (policies === undefined) return dataPolicies
   const own = policies.filter(
     ({ accounts, keys, plans }) =>
       (accounts?.includes(accountId) ?? true) && (keys?.includes(keyId) ?? true) && (plans?.includes(plan) ?? true),
   )
-  return own.length === 0 ? undefined : own
+  if (own.length === 0) return dataPolicies
+  return dataPolicies === undefined ? own : [...own, ...dataPolicies]
 }
 
 /** What of a demand a candidate does not fulfil; undefined: it does. */
-export function unfulfilled({ facts }: Candidate, demand: Demand): 'data_collection' | 'zdr' | 'regions' | undefined {
+export function unfulfilled(
+  { facts }: Candidate,
+  demand: DataPolicy,
+): 'data_collection' | 'zdr' | 'regions' | undefined {
   const { dataCollection, zdr, regions } = demand
   if (dataCollection === 'deny' && facts.dataCollection !== 'deny') return 'data_collection'
   if (zdr === true && !facts.zdr) return 'zdr'
