@@ -96,7 +96,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   policy_not_satisfiable: {
     meaning: 'No deployment of the model fulfils the data policy of the account or key.',
-    action: 'Use another model; the operator sets policies in `routing.policies`.',
+    action: 'Use another model; see [data policies](routing.md#data-policies).',
   },
   model_not_allowed: {
     meaning: 'The key does not allow this model.',

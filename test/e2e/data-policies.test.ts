@@ -37,6 +37,7 @@ interface Created {
   readonly key: string
 }
 
+const regionsOf = (count: number) => ({ regions: Array.from({ length: count }, (_, each) => `r${each}`) })
 const ZDR = { zdr: true }
 const hello = [{ role: 'user', content: 'Hi' }]
 const BODIES = {
@@ -86,13 +87,15 @@ test('the policy of an account applies to all its requests from the moment that 
   assert.match(await gateway.cli('accounts', 'set-policy', id), /no data policy/)
 })
 
-test('only those who manage members change the policy of an account', async () => {
+test('only those who manage members change the policy of an account, and only to a valid one [limit: policy-regions]', async () => {
   const billing = (await gateway.cli('keys', 'create', '--name', 'b', '--scopes', 'billing')).trim()
   const refused = await change(billing, '/v1/account', 'PATCH', { data_policy: ZDR })
   assert.deepEqual([refused.status, errorOf(refused).code], [403, 'insufficient_scope'])
-  for (const data_policy of [{ zdr: 'yes' }, { regions: [] }, { retention: 0 }, 'strict']) {
+  for (const data_policy of [{ zdr: 'yes' }, { regions: [] }, { retention: 0 }, 'strict', regionsOf(21)]) {
     assert.equal((await change(operator, '/v1/account', 'PATCH', { data_policy })).status, 400)
   }
+  for (const data_policy of [regionsOf(20), null])
+    assert.equal((await change(operator, '/v1/account', 'PATCH', { data_policy })).status, 200)
 })
 
 test('the policy of a key applies to it and to the keys that it creates, which cannot loosen it', async () => {
