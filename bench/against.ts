@@ -21,7 +21,13 @@ const ROUNDS = 6
 const SETTLE_MS = 1000
 const BUDGET = 1.03
 
-const WORKS: ReadonlyArray<{ readonly figure: string; readonly work: Work; readonly inFlight: number }> = [
+interface ComparedWork {
+  readonly figure: string
+  readonly work: Work
+  readonly inFlight: number
+}
+
+const WORKS: readonly ComparedWork[] = [
   { figure: 'JSON, 64 in flight', work: { model: 'json', stream: false }, inFlight: 64 },
   { figure: 'JSON, 1 in flight', work: { model: 'json', stream: false }, inFlight: 1 },
   { figure: 'stream at full speed, 64 in flight', work: { model: `stream-${CHUNKS}`, stream: true }, inFlight: 64 },
@@ -33,7 +39,7 @@ interface Compared {
   readonly own: number
 }
 
-type Start = typeof startGateway
+export type Start = typeof startGateway
 
 /** @returns whether no figure is worse by more than 3 %. */
 export async function benchAgainst(folder: string): Promise<boolean> {
@@ -43,7 +49,8 @@ export async function benchAgainst(folder: string): Promise<boolean> {
   const results = WORKS.map((): Compared[] => [])
   try {
     for (let time = 0; time < STARTS; time++) {
-      const compared = await compareOnce([others.startGateway, startGateway], upstream, time % 2 === 1)
+      const starts = [others.startGateway, startGateway] as const
+      const compared = await compareStarts(starts, { upstream, ownFirst: time % 2 === 1, works: WORKS })
       for (const [index, each] of compared.entries()) results[index]?.push(each)
     }
   } finally {
@@ -52,10 +59,16 @@ export async function benchAgainst(folder: string): Promise<boolean> {
   return WORKS.map(({ figure }, index) => report(figure, results[index] ?? [])).every(Boolean)
 }
 
-async function compareOnce(
+interface Comparison {
+  readonly upstream: BenchProcess
+  readonly ownFirst: boolean
+  readonly works: readonly ComparedWork[]
+}
+
+/** Starts both gateways, the other one first unless `ownFirst`, and compares them for each of the works. */
+export async function compareStarts(
   starts: readonly [Start, Start],
-  upstream: BenchProcess,
-  ownFirst: boolean,
+  { upstream, ownFirst, works }: Comparison,
 ): Promise<Compared[]> {
   const logFile = join(mkdtempSync(join(tmpdir(), 'turnpike-against-')), 'gateways.log')
   const options = { config: configOf(upstream.port), logFile, env: { LOG_LEVEL: 'info' } }
@@ -68,7 +81,7 @@ async function compareOnce(
     )
     const compared: Compared[] = []
     if (other === undefined || own === undefined) return compared
-    for (const { work, inFlight } of WORKS) compared.push(await compareRounds([other, own], work, inFlight))
+    for (const { work, inFlight } of works) compared.push(await compareRounds([other, own], work, inFlight))
     return compared
   } finally {
     for (const gateway of gateways) await gateway.stop()

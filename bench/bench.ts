@@ -14,6 +14,7 @@
  *   --revocation  the time until other processes reject a revoked key
  *   --routing  the CPU time to route a request among 500 candidates
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
+ *   --tracing  the CPU time that tracing every request adds
  *   --dashboard  the effect of dashboard users on the latency of chats
  *   --dashboard-queries  the latency of dashboard views over a million completions
  *   --against FOLDER  CPU time compared with another checkout, alternating every second
@@ -36,6 +37,7 @@ import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
 import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
 import { benchRevocation } from './revocation.ts'
 import { benchRouting } from './routing.ts'
+import { benchTracing } from './tracing.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const quick = process.argv.includes('--quick')
@@ -284,6 +286,7 @@ const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
   '--jobs': benchJobs,
   '--revocation': benchRevocation,
   '--routing': benchRouting,
+  '--tracing': benchTracing,
   '--webhooks': benchWebhooks,
 }
 const only = process.argv.find((option) => Object.hasOwn(benchOf, option))

@@ -27,6 +27,8 @@ export const BUDGETS = {
   dashboardP99Ratio: 1.1,
   /** Time until a view of Usage or Requests has loaded, with a million completions, milliseconds. */
   dashboardQueryP95Ms: 300,
+  /** CPU of a whole answer with every request traced against none, 64 in flight. */
+  tracingCpuRatio: 1.1,
   /** CPU to route a request among 500 candidates. */
   routingMicroseconds: 10,
 } as const

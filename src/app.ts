@@ -15,13 +15,15 @@ import { createProviderCredentials, type ProviderCredentials } from './app/provi
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
+import { createTelemetry, type Telemetry } from './app/telemetry.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
 import { type Config, ENTRY_SCHEMAS } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/database.ts'
-import { COMPLETION_CHANNEL, type CompletionSignal } from './domain/completion.ts'
+import { COMPLETION_CHANNEL } from './domain/completion.ts'
 import type { ParseLargeBody } from './domain/json-body.ts'
 import { endingPrices, type ModelKind } from './domain/model.ts'
+import { releaseTrace, type TracingSwitch } from './domain/trace.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
 import { auditStatus } from './features/credit/audit/store.ts'
@@ -108,7 +110,8 @@ export async function createApp(input: AppInput): Promise<App> {
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money.processes, log })
   const streams = createStreams({ ...input, runtime, instanceId: money.instanceId })
-  const base = { runtime, money, limits, streams, byok, bodies: createBodies(config) }
+  const telemetry = await createTelemetry({ ...input, runtime, instanceId: money.instanceId })
+  const base = { runtime, money, limits, streams, byok, telemetry, bodies: createBodies(config) }
   const gateway = createDataPlane({ ...base, tokens })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
@@ -119,7 +122,7 @@ export async function createApp(input: AppInput): Promise<App> {
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server.host, money)
   await Promise.all([money.start(gateway), limits.started()])
-  agents.start({ complete: gateway.complete, wake: money.wake })
+  agents.start({ complete: tracedComplete(gateway.complete, telemetry.tracing), wake: money.wake })
   return {
     server,
     gateway,
@@ -134,9 +137,22 @@ export async function createApp(input: AppInput): Promise<App> {
     rescue: money.rescue,
     async close() {
       for (const end of [metrics.close, pressure.close, agents.drain]) end()
-      const open = [agents, money, limits, streams, identity.authentication, runtime, tokens, ...watchers]
+      const open = [agents, telemetry, money, limits, streams, identity.authentication, runtime, tokens, ...watchers]
       await closeParts(open).finally(webhooks.close)
     },
+  }
+}
+
+/** Calls of the gateway itself, which arrive over no connection, begin their own trace. */
+function tracedComplete(complete: Gateway['complete'], tracing: TracingSwitch): Gateway['complete'] {
+  return async (incoming, client) => {
+    const trace = tracing.current?.begin({})
+    if (trace === undefined) return await complete(incoming, client)
+    try {
+      return await complete({ ...incoming, trace }, client)
+    } finally {
+      releaseTrace(trace)
+    }
   }
 }
 
@@ -175,17 +191,18 @@ function createBodies({ server }: Config): Bodies {
 /** Its `close` ends the thread that parses large bodies. */
 async function openServer(
   { config, log }: AppInput,
-  { runtime: { ids }, bodies }: Pick<Parts, 'runtime' | 'bodies'>,
+  { runtime: { ids }, bodies, telemetry: { tracing } }: Pick<Parts, 'runtime' | 'bodies' | 'telemetry'>,
   state: Pick<ServerInput, 'draining' | 'strain'>,
 ): Promise<FastifyInstance> {
   const { trust_proxy: trustProxy, cors_origins: corsOrigins } = config.server
   const { budget, parseLarge, close } = bodies
   const server = await createHttpServer({
     ...state,
+    tracing,
     newRequestId: ids.request,
     trustProxy,
     corsOrigins,
-    onError: (error, requestId) => logError(log, error, requestId),
+    onError: (error, request) => logError(log, error, request),
     bodies: { budget, parseLarge, chatEndpoint: chatCompletionsApi.endpoint },
   })
   server.addHook('onClose', close)
@@ -193,11 +210,13 @@ async function openServer(
 }
 
 function createAppMetrics(
-  { runtime, money, limits, agents, gateway }: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway'>,
+  parts: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway' | 'telemetry'>,
   others: Pick<MetricsInput, 'strain' | 'audit'>,
 ): Metrics {
+  const { runtime, money, limits, agents, gateway, telemetry } = parts
   return createMetrics({
     ...others,
+    exports: telemetry.counts,
     active: () => gateway.active,
     unwritten: money.committer.pending,
     providers: runtime.health.status,
@@ -229,6 +248,7 @@ interface Parts {
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
   readonly bodies: Bodies
+  readonly telemetry: Telemetry
   readonly metrics: Metrics
   readonly draining: () => boolean
 }
@@ -366,8 +386,8 @@ function createDataPlane(input: DataPlaneInput): Gateway {
       models,
       provider: upstreams.find,
       health,
-      report(record, overheadMs, reported) {
-        if (completions.hasSubscribers) completions.publish({ record, overheadMs, reported } satisfies CompletionSignal)
+      report(signal) {
+        if (completions.hasSubscribers) completions.publish(signal)
       },
       countTokens: tokens.count,
       countWhole: tokens.countWhole,

@@ -134,7 +134,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
   const { config, database, log, runtime } = input
   const { signer, sessions, authority, people } = parts
   const { public_url: publicUrl } = config.server
-  const onError: Parameters<typeof oauthRoutes>[0]['onError'] = (error, requestId) => logError(log, error, requestId)
+  const onError: Parameters<typeof oauthRoutes>[0]['onError'] = (error, id) => logError(log, error, { id })
   await server.register(oauthRoutes({ ...authority, publicUrl, clock: runtime.clock, onError }))
   const { db } = database
   await server.register(

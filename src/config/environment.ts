@@ -19,6 +19,7 @@ export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map
   ['TURNPIKE_SECRET', ['secret']],
   ['TURNPIKE_SECRET_PREVIOUS', ['secret_previous']],
   ['LOG_LEVEL', ['log_level']],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', ['telemetry', 'otlp_endpoint']],
 ])
 
 /** The process's environment over the `.env` of its working directory. */

@@ -13,6 +13,7 @@ import {
   overlayProviderKeys,
   overlayProviderSettings,
 } from './environment.ts'
+import { readOtel } from './otel-variables.ts'
 import { CONFIG_SCHEMA_TREE, type Config, type FileConfig, mergePlans } from './schema.ts'
 import { ConfigError, emptyTree, originOf, overlay, problemText, type SourceNode } from './source-tree.ts'
 import { validate } from './validate.ts'
@@ -63,6 +64,7 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
       public_url: fileConfig.server.public_url ?? `http://localhost:${fileConfig.server.port}`,
     },
     plans: mergePlans(fileConfig.plans),
+    otel: readOtel(environment, fileConfig.telemetry.otlp_endpoint),
     ...(file === undefined ? {} : { file }),
   }
   return deepFreeze(config)

@@ -5,6 +5,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import type { StoredKind } from '../domain/stored-setting.ts'
 import { secret } from './leaf-schemas.ts'
+import type { OtelSettings } from './otel-variables.ts'
 import {
   ACCOUNTS_SCHEMA,
   AGENTS_SCHEMA,
@@ -14,6 +15,7 @@ import {
   RESPONSES_SCHEMA,
   SERVER_SCHEMA,
   STREAMS_SCHEMA,
+  TELEMETRY_SCHEMA,
   WEBHOOKS_SCHEMA,
 } from './service-schemas.ts'
 import {
@@ -73,6 +75,7 @@ const CONFIG_SCHEMA = Type.Object(
     accounts: ACCOUNTS_SCHEMA,
     auth: AUTH_SCHEMA,
     webhooks: WEBHOOKS_SCHEMA,
+    telemetry: TELEMETRY_SCHEMA,
     agents: AGENTS_SCHEMA,
   },
   { additionalProperties: false, description: 'Configuration of Turnpike.' },
@@ -116,6 +119,8 @@ export interface Config extends Omit<FileConfig, 'server' | 'plans'> {
   readonly server: ServerConfig
   /** Built-in plans included. */
   readonly plans: Readonly<Record<string, PlanConfig>>
+  /** The standard variables of OpenTelemetry. */
+  readonly otel: OtelSettings
   /** Absent: no file was read. */
   readonly file?: string
 }

@@ -149,6 +149,20 @@ export const AUTH_SCHEMA = defaultedSection(
   { description: 'Sign-in.' },
 )
 
+export const TELEMETRY_SCHEMA = defaultedSection(
+  {
+    otlp_endpoint: Type.Optional(
+      text(
+        'Address of an OpenTelemetry receiver (OTLP over HTTP), to which traces and metrics are exported. Not set: no export.',
+        'http-url',
+      ),
+    ),
+    accept_context: flag("Whether a client's `traceparent` continues its trace.", true),
+    propagate: flag('Whether providers receive `traceparent`, `tracestate` and `baggage`.', false),
+  },
+  { description: 'Export of traces and metrics.' },
+)
+
 export const WEBHOOKS_SCHEMA = defaultedSection(
   { allow_private_networks: flag('Also deliver to http addresses, any port, private and loopback networks.', false) },
   { description: 'Webhooks.' },

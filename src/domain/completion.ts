@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from '../lib/json.ts'
+import type { TraceContext } from '../lib/trace-context.ts'
 import type { FinishReason } from './chat.ts'
 import type { AccountId, CompletionId, KeyId, ProviderCredentialId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
@@ -153,6 +154,8 @@ export interface CompletionSignal {
   readonly overheadMs: number | undefined
   /** Usage that the provider reported, if it is outside the possible range. */
   readonly reported?: ReportedTotals | undefined
+  /** Undefined: the request is not traced. */
+  readonly trace?: TraceContext | undefined
 }
 
 /** Tokens. */

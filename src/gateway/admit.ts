@@ -8,6 +8,7 @@ import type { DataPolicy } from '../domain/data-policy.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
+import type { RequestTrace } from '../domain/trace.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
 import { readRoutingHeader } from '../protocols/routing-fields.ts'
 import type { AdmittedRequest, RoutedModel } from './completion.ts'
@@ -41,6 +42,8 @@ export interface Incoming {
   readonly lastEventId?: number | undefined
   /** Undefined: the answer is not stored. */
   readonly store?: StoreAnswer | undefined
+  /** Undefined: the request is not traced. */
+  readonly trace?: RequestTrace | undefined
 }
 
 /** The request, for the models that may answer it. @throws GatewayError */
@@ -98,6 +101,7 @@ function admitWith(
     requested.fallbacks.length === 0 && requested.skipped === '' && requested.stickyKey === undefined
       ? alone(weigh(requested.first, weighing))
       : weighAll(requested, weighing)
+  if (incoming.trace !== undefined) describeRequest(incoming.trace, first)
   const withLimits = (limits: Admission): AdmittedRequest => ({
     id: ports.ids.completion(),
     api,
@@ -118,9 +122,16 @@ function admitWith(
     requestId,
     clientRequestId,
     store: incoming.store,
+    trace: incoming.trace,
   })
   const limits = ports.admit(caller, () => worstTokens(first, fallbacks))
   return limits instanceof Promise ? limits.then(withLimits) : withLimits(limits)
+}
+
+/** Copies what the span reports: the request itself must not live as long as its trace. */
+function describeRequest(trace: RequestTrace, { answersAs: model, request }: RoutedModel): void {
+  const { stream, maxTokens, temperature, topP } = request
+  trace.request = { model, stream, maxTokens, temperature, topP }
 }
 
 const NONE: readonly RoutedModel[] = []

@@ -4,6 +4,7 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote } from '../domain/completion.ts'
+import { type AttemptTrace, attemptHeaders, beginAttemptTrace } from '../domain/trace.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { protocolOf } from '../providers/provider.ts'
@@ -49,7 +50,7 @@ export async function beginAnswer(
   let refused = 0
   for (;;) {
     const selected = select(selection)
-    const running = selected instanceof Promise ? await selected : selected
+    const running = selected instanceof Promise ? await queued(completion, ports, selected) : selected
     try {
       return await tryOnce(completion, ports, running)
     } catch (error) {
@@ -64,6 +65,22 @@ export async function beginAnswer(
       if (!hasAttempts || !mayBeTriedElsewhere(error)) throw error
       learn(selection, running, error)
     }
+  }
+}
+
+/** Waits for capacity, which the trace reports. */
+async function queued(
+  { admitted: { trace } }: Completion,
+  { clock }: GatewayPorts,
+  selected: Promise<RunningAttempt>,
+): Promise<RunningAttempt> {
+  if (trace === undefined) return await selected
+  const startedAt = clock()
+  try {
+    return await selected
+  } finally {
+    const at = clock()
+    trace.steps.push({ name: 'queue', at, value: at - startedAt })
   }
 }
 
@@ -92,6 +109,8 @@ async function tryOnce(completion: Completion, ports: GatewayPorts, running: Run
   try {
     if (calls.length === 1) await calls[0]?.firstEvent
     else await Promise.all(calls.map((call) => call.firstEvent))
+    const traced = admitted.trace?.attempts.at(-1)
+    if (traced !== undefined) traced.firstEventMs = ports.clock() - running.startedAt
     recordFirstEvent(running, { stream: admitted.request.stream, route: completion.route, health: ports.health })
     const isNoted = attempt.log.length > 0 || running.target.ownCredential !== undefined
     if (isNoted) addNote(completion, running, { outcome: 'answered', status: 200 })
@@ -173,23 +192,38 @@ function startCalls(
   const spread = spreads(candidate, request.n)
   const sent = request.stream && !model.capabilities.streaming ? { ...request, stream: false } : request
   const onSend = (): void => noteSent(completion, ports)
+  const trace = beginTraced(completion, running)
   const onOver = (end: CallEnd): void => {
     if (recordCallEnd(running, health, end)) noteCut(completion, running)
+    if (trace !== undefined && running.openCalls === 0) trace.endedAt = clock()
   }
   const requests = requestsOf(sent, spread)
   const calls: Call[] = []
   running.openCalls = requests.length
   try {
     for (const each of requests) {
-      calls.push(startCall({ target, request: each, model, outputTokens, now, clock, receivedAt, onSend, onOver }))
+      const traceHeaders = attemptHeaders(completion.admitted.trace, trace)
+      const times = { now, clock, receivedAt }
+      calls.push(startCall({ target, request: each, model, outputTokens, ...times, traceHeaders, onSend, onOver }))
     }
     return { calls, spread }
   } catch (error) {
     running.openCalls = calls.length
     if (calls.length === 0) endAttempt(running)
+    if (calls.length === 0) completion.admitted.trace?.attempts.pop()
     abortAll(calls)
     throw error
   }
+}
+
+function beginTraced(
+  { admitted: { trace } }: Completion,
+  { candidate: { model }, target: { upstream }, startedAt }: RunningAttempt,
+): AttemptTrace | undefined {
+  if (trace === undefined) return undefined
+  const { name: provider, baseUrl } = upstream
+  const { telemetryName: kind = upstream.provider.id } = upstream.provider
+  return beginAttemptTrace(trace, { provider, kind, baseUrl, model, startedAt })
 }
 
 /** The first byte of a call leaves now. The ledger is notified once: from here on something may be owed. */
@@ -226,6 +260,10 @@ function addNote(
     ...(target.ownCredential === undefined ? {} : { credentialId: target.ownCredential }),
   }
   attempt.log = [...attempt.log, note]
+  const traced = admitted.trace?.attempts.at(-1)
+  if (traced === undefined) return
+  traced.outcome = outcome === 'answered' ? undefined : outcome
+  traced.status = status
 }
 
 /** An answer broke off after it had begun. */

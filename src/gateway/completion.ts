@@ -10,6 +10,7 @@ import type { Caller } from '../domain/identity/caller.ts'
 import type { CompletionId } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
 import type { Price } from '../domain/price/tariff.ts'
+import type { RequestTrace } from '../domain/trace.ts'
 import type { AnswerStream, ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
 import type { Admission, StoreAnswer } from './ports.ts'
@@ -60,6 +61,8 @@ export interface AdmittedRequest extends RoutedModel {
   readonly clientRequestId: string | undefined
   /** Undefined: the answer is not stored. */
   readonly store?: StoreAnswer | undefined
+  /** Undefined: the request is not traced. */
+  readonly trace?: RequestTrace | undefined
 }
 
 /** What is held for a request, and the limits that follow from it. Replaced by hold.ts, and by attempt.ts with the model. */

@@ -23,6 +23,7 @@ export async function holdCredit(completion: Completion, ports: GatewayPorts): P
   if (isCancelled(cancellation)) throw new Error('The request was cancelled before credit was held for it.')
   const hold = await (admitted.fallbacks.length === 0 ? holdOnly(completion, ports) : holdDearest(completion, ports))
   reach('after_hold')
+  admitted.trace?.steps.push({ name: 'hold', at: ports.clock(), value: Number(hold.amountNanoUsd) })
   if (idempotent !== undefined) requireKey(idempotent.run, hold)
 }
 

@@ -3,7 +3,7 @@
  * The gateway itself knows no SQL, no HTTP server and no feature.
  */
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
-import type { CompletionRecord } from '../domain/completion.ts'
+import type { CompletionSignal } from '../domain/completion.ts'
 import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { IdSource } from '../domain/ids.ts'
@@ -11,7 +11,6 @@ import type { LimitStates } from '../domain/limits.ts'
 import type { ModelBook } from '../domain/model.ts'
 import type { Health } from './routing/health.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
-import type { CountedUsage } from './usage/measure.ts'
 
 export type { ClientConnection } from '../domain/completion.ts'
 export type { ModelBook } from '../domain/model.ts'
@@ -44,12 +43,8 @@ export interface GatewayPorts {
   readonly byok?: AccountCredentialsPort
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
-  /**
-   * Reports how a completion ended. Must not throw and must not block.
-   * @param overheadMs What of the time to the first byte was ours; undefined where nothing was answered.
-   * @param reported The provider's figures, where they were outside what can have been used.
-   */
-  readonly report: (record: CompletionRecord, overheadMs: number | undefined, reported?: CountedUsage) => void
+  /** Reports how a completion ended. Must not throw and must not block. */
+  readonly report: (signal: CompletionSignal) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
   /** The same for all of a text, or undefined where it cannot be counted in time. */

@@ -3,7 +3,7 @@
  * which ends its hold.
  */
 import type { ChatRequest, FinishReason } from '../domain/chat.ts'
-import type { CompletionRecord, CompletionStatus } from '../domain/completion.ts'
+import type { CompletionRecord, CompletionSignal, CompletionStatus } from '../domain/completion.ts'
 import type { RunningEstimate, SavedResult } from '../domain/credit.ts'
 import type { NanoUsd } from '../domain/money.ts'
 import { BASE_RULE, chargeByRule, chargeNanoUsd, type UsageDetail, usageDetailOf } from '../domain/price/price.ts'
@@ -183,6 +183,7 @@ export function settle(completion: Completion, ports: GatewayPorts, ending: Outc
   if (settlement.source === 'provider' && record.finishReason !== undefined)
     learn(completion, settlement.usage, endedAt)
   outcome.record = record
+  admitted.trace?.steps.push({ name: 'settle', at: endedAt, value: Number(record.costNanoUsd) })
   outcome.reported = settlement.reported
   admitted.limits.settle(record.promptTokens + record.completionTokens)
   return ports.credit.settle(hold, record, kept)
@@ -206,8 +207,18 @@ export function conclude(completion: Completion, ports: GatewayPorts): void {
   endDrain(completion)
   admitted.limits.release()
   admitted.limits.settle(0)
-  if (record !== undefined) ports.report(record, overheadMs(completion), reported)
+  if (record !== undefined) report(completion, ports, { record, reported })
   else if (reservation.hold !== undefined) ports.credit.release(reservation.hold)
+}
+
+function report(
+  completion: Completion,
+  ports: GatewayPorts,
+  { record, reported }: Pick<CompletionSignal, 'record' | 'reported'>,
+): void {
+  const { trace } = completion.admitted
+  if (trace !== undefined) trace.record = record
+  ports.report({ record, overheadMs: overheadMs(completion), reported, trace: trace?.context })
 }
 
 const UNCHARGED: Settlement = {

@@ -5,6 +5,7 @@ import { ROUTING_HEADER } from '../domain/chat.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
+import { type RequestTrace, releaseTrace } from '../domain/trace.ts'
 import { callerOf, type RouteApi } from './caller.ts'
 import { type HttpConnection, openConnection } from './connection.ts'
 import { parseIdempotencyKey, parseLastEventId } from './request-headers.ts'
@@ -38,6 +39,8 @@ interface ChatIncoming {
   readonly lastEventId: number | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
+  /** Undefined: the request is not traced. */
+  readonly trace: RequestTrace | undefined
 }
 
 /** Of another API than chat completions. */
@@ -123,6 +126,8 @@ async function answerCompletion(
 ): Promise<FastifyReply> {
   const receivedAt = clock()
   const client = openConnection(reply)
+  const { trace } = request
+  if (trace !== undefined) trace.open += 1 // a call may outlive its connection
   try {
     const saved = await complete(incomingOf(request, receivedAt), client)
     if (saved !== undefined && !client.over()) sendSaved(reply, saved)
@@ -130,6 +135,7 @@ async function answerCompletion(
     if (!client.over()) throw error
   } finally {
     client.release()
+    if (trace !== undefined) releaseTrace(trace)
     request.bodyReservation?.release()
   }
   return reply
@@ -152,6 +158,7 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
     idempotencyKey,
     lastEventId: idempotencyKey === undefined ? undefined : lastEventIdOf(request),
     receivedAt,
+    trace: request.trace,
   }
 }
 

@@ -26,7 +26,7 @@ async function setUp(t: TestContext): Promise<Setting> {
     trustProxy: [],
     corsOrigins: [],
     draining: () => false,
-    onError: (error, requestId) => seen.push({ error, requestId }),
+    onError: (error, { id: requestId }) => seen.push({ error, requestId }),
   })
   t.after(() => app.close())
   return {

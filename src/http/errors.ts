@@ -7,11 +7,19 @@ const DEFAULT_RETRY_AFTER_MS = 1_000
 const MAX_RETRY_AFTER_MS = 60_000
 
 /** Installs the error handler. */
-export function renderErrors(app: FastifyInstance, onError: (error: GatewayError, requestId: string) => void): void {
+export function renderErrors(
+  app: FastifyInstance,
+  onError: (error: GatewayError, request: { readonly id: string; readonly traceId?: string }) => void,
+): void {
   app.setErrorHandler((error: FastifyError | GatewayError, request, reply) => {
     const ours = toGatewayError(error)
     request.entry?.failed(isRejection(ours) && request.raw.socket?.destroyed !== true)
-    onError(ours, request.id)
+    const { id, trace } = request
+    if (trace === undefined) onError(ours, { id })
+    else {
+      trace.errorCode = ours.code
+      onError(ours, { id, traceId: trace.context.traceId })
+    }
     return sendError(reply, ours)
   })
 }
@@ -36,10 +44,10 @@ export function routeNotFound(method: string, path: string, allowed: readonly st
 }
 
 /** Handles what Fastify rejects before routes and hooks: undecodable paths, IDs that are too long. */
-export function frameworkErrors(onError: (error: GatewayError, requestId: string) => void) {
+export function frameworkErrors(onError: (error: GatewayError, request: { readonly id: string }) => void) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     const ours = toGatewayError(error)
-    onError(ours, request.id)
+    onError(ours, { id: request.id })
     sendError(reply.header('x-request-id', request.id), ours)
   }
 }

@@ -124,7 +124,7 @@ export async function streamEvents(
     await poll(client, { ...input, signal: stream.signal }, () => isAllowed(input, request))
   } catch (error) {
     if (!client.streaming()) throw error
-    logError(log, GatewayError.from(error), request.id)
+    logError(log, GatewayError.from(error), { id: request.id, traceId: request.trace?.context.traceId })
   } finally {
     stream.close()
     if (client.streaming() && !client.over()) client.endStream()

@@ -9,10 +9,24 @@ import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
+import { type RequestTrace, releaseTrace, type Tracing, type TracingSwitch } from '../domain/trace.ts'
 import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
 import { acceptJsonBodies, type BodyReading } from './request-body.ts'
 import { cutSlowReaders } from './sockets.ts'
 import { schemaController, VALIDATION } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined: it is not traced. */
+    trace: RequestTrace | undefined
+  }
+}
+
+/** A request that failed, for the log. */
+export interface FailedRequest {
+  readonly id: string
+  readonly traceId?: string | undefined
+}
 
 export interface ServerInput {
   readonly newRequestId: () => RequestId
@@ -21,7 +35,9 @@ export interface ServerInput {
   /** Origins that browsers may call from; `*` for all. */
   readonly corsOrigins: readonly string[]
   /** Errors as clients see them, for the log. */
-  readonly onError: (error: GatewayError, requestId: string) => void
+  readonly onError: (error: GatewayError, request: FailedRequest) => void
+  /** Traces requests while it has a receiver. */
+  readonly tracing?: TracingSwitch
   /** While true, new requests are rejected. */
   readonly draining: () => boolean
   /** Returns the exhausted resource; new requests to the API are rejected meanwhile. */
@@ -49,15 +65,23 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   })
   app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders
   app.server.maxConnections = connectionsFor(openFileLimit(), EDGE_LIMITS.maxConnections)
-  renderErrors(app, (error, requestId) => {
-    if (error !== OVERLOADED) input.onError(error, requestId) // logging each would add load
+  renderErrors(app, (error, request) => {
+    if (error !== OVERLOADED) input.onError(error, request) // logging each would add load
   })
+  app.decorateRequest('trace', undefined)
   acceptJsonBodies(app, input.bodies)
-  const methodsOf = recordPathMethods(app)
   cutSlowReaders(app.server)
-  const { draining, strain = () => undefined } = input
+  checkHeads(app, input)
+  if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
+  return app
+}
+
+/** Answers requests that end with their head: while draining or overloaded, malformed ones, and those without a route. */
+function checkHeads(app: FastifyInstance, { draining, strain = () => undefined, tracing }: ServerInput): void {
+  const methodsOf = recordPathMethods(app)
   app.addHook('onRequest', (request, reply, done) => {
     addRequestId(request, reply)
+    if (tracing?.current !== undefined) traceRequest(tracing.current, request, reply)
     if (draining()) {
       reply.header('connection', 'close')
       // Other processes have already admitted the requests of internal routes.
@@ -76,13 +100,24 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
     const path = pathOf(request.url)
     return done(routeNotFound(request.method, path, methodsOf(path)))
   })
-  if (input.corsOrigins.length > 0) await allowOrigins(app, input.corsOrigins)
-  return app
 }
 
 function addRequestId({ id, routeOptions: { config } }: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', id)
   if (config.api !== undefined) reply.header(config.api.requestIdHeader, id)
+}
+
+/** Begins the trace of a request to the API. Probes, metrics and the dashboard's files have none. */
+function traceRequest(tracing: Tracing, request: FastifyRequest, { raw }: FastifyReply): void {
+  const { url, config } = request.routeOptions
+  if (config.scope === undefined && url?.startsWith('/v1/') !== true) return
+  const trace = tracing.begin(request.headers)
+  trace.route = url === undefined ? request.method : `${request.method} ${url}`
+  request.trace = trace
+  raw.once('close', () => {
+    if (raw.headersSent) trace.status = raw.statusCode
+    releaseTrace(trace)
+  })
 }
 
 const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'

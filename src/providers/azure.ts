@@ -38,6 +38,7 @@ const authorize: Authorize = ({ headers }, credential) => {
  */
 export const azure: Provider = {
   id: 'azure',
+  telemetryName: 'azure.ai.openai',
   name: 'Azure OpenAI',
   ...deployments('/openai', API_VERSION),
   authorize,

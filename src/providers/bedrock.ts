@@ -20,6 +20,7 @@ const REGION = /^[a-z]{2,4}(?:-[a-z]+)+-\d+$/
 
 export const bedrock: Provider = {
   id: 'bedrock',
+  telemetryName: 'aws.bedrock',
   name: 'Amazon Bedrock',
   protocol: bedrockConverse(),
   tasks: { embedding: bedrockEmbeddings() },

@@ -9,6 +9,7 @@ const apiKeyHeader: Authorize = ({ headers }, credential) => {
 
 export const google: Provider = {
   id: 'google',
+  telemetryName: 'gcp.gemini',
   name: 'Google',
   baseUrl: 'https://generativelanguage.googleapis.com',
   apiKeyVariable: 'GEMINI_API_KEY',

@@ -136,6 +136,7 @@ const completion: UpstreamProtocol = {
  */
 export const mistral: Provider = {
   id: 'mistral',
+  telemetryName: 'mistral_ai',
   name: 'Mistral AI',
   baseUrl: 'https://api.mistral.ai/v1',
   apiKeyVariable: 'MISTRAL_API_KEY',

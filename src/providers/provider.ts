@@ -64,6 +64,8 @@ export type TaskProtocols = Readonly<Partial<Record<Task['type'], UpstreamProtoc
 
 export interface Provider {
   readonly id: string
+  /** `gen_ai.provider.name` of the semantic conventions of OpenTelemetry. Default: `id`. */
+  readonly telemetryName?: string
   /** Shown in the documentation, and as the default `owned_by` of models. */
   readonly name: string
   /** Without trailing slash. Undefined: the operator must give one. */

@@ -14,6 +14,7 @@ const NAME = /^[a-z0-9:.-]{1,80}$/
  */
 export const vertex: Provider = {
   id: 'vertex',
+  telemetryName: 'gcp.vertex_ai',
   name: 'Google Vertex AI',
   ...protocolsAt(''),
   authorize: bearer,

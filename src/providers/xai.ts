@@ -10,6 +10,7 @@ const LONGEST_THOUGHT = 32_768
 /** Counts reasoning beside the completion, which its totals show. */
 export const xai: Provider = {
   id: 'xai',
+  telemetryName: 'x_ai',
   name: 'xAI',
   baseUrl: 'https://api.x.ai/v1',
   apiKeyVariable: 'XAI_API_KEY',

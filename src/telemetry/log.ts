@@ -96,7 +96,7 @@ export function logCompletions(log: Log): () => void {
 }
 
 /** Renders as `pino` would, at a tenth of its cost. */
-function completionLine({ record }: CompletionSignal, time: string): string {
+function completionLine({ record, trace }: CompletionSignal, time: string): string {
   const { id, accountId, keyId, model, provider, status, stream, promptTokens, completionTokens } = record
   const { usageSource, attempts, attemptLog, durationMs, firstByteMs } = record
   const line = {
@@ -117,6 +117,7 @@ function completionLine({ record }: CompletionSignal, time: string): string {
     attemptLog: attemptLog && boundedAttempts(attemptLog),
     durationMs,
     firstByteMs,
+    trace_id: trace?.traceId,
     msg: 'completion',
   }
   return `${JSON.stringify(line)}\n`
@@ -126,9 +127,13 @@ function completionLine({ record }: CompletionSignal, time: string): string {
  * Logs internal errors with their cause, provider failures as warnings, and client errors at `debug`, without their message,
  * which may quote the request.
  */
-export function logError(log: Log, error: GatewayError, requestId: string): void {
+export function logError(
+  log: Log,
+  error: GatewayError,
+  { id: requestId, traceId }: { readonly id: string; readonly traceId?: string | undefined },
+): void {
   const { code, status, message, param, cause } = error
-  const fields = { requestId, code, status }
+  const fields = { requestId, ...(traceId !== undefined && { trace_id: traceId }), code, status }
   if (status === 500) log.error({ ...fields, message, err: cause ?? error }, 'request failed')
   else if (status > 500) log.warn({ ...fields, message, reason: reasonOf(cause) }, 'request failed')
   else log.debug({ ...fields, param: param !== undefined && FIELD.test(param) ? param : undefined }, 'request rejected')

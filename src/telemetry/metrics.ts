@@ -29,6 +29,16 @@ export interface MetricsInput {
   readonly priceEnds?: (() => readonly PriceEnd[]) | undefined
   /** Requests whose rate limits were counted locally although Redis is configured; absent: it is not. */
   readonly localFallback?: (() => number) | undefined
+  /** Signals that are exported to OpenTelemetry receivers. */
+  readonly exports?: (() => readonly ExportCounts[]) | undefined
+}
+
+/** Of one signal that is exported. */
+export interface ExportCounts {
+  readonly signal: string
+  readonly exported: number
+  readonly dropped: number
+  readonly waiting: number
 }
 
 export interface Metrics {
@@ -44,6 +54,7 @@ export function createMetrics(input: MetricsInput): Metrics {
   collectDefaultMetrics({ register: registry })
   addProcessMetrics(registry, input)
   addProviderMetrics(registry, input.providers ?? (() => []))
+  addExportMetrics(registry, input.exports ?? (() => []))
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)
   const times = timeCompletions()
@@ -119,6 +130,28 @@ function addProcessMetrics(registry: Registry, input: MetricsInput): void {
         read: () => priceEnds().map(({ model, endsAt }): Sample => [endsAt / 1000, { model }]),
       },
     }),
+  })
+}
+
+function addExportMetrics(registry: Registry, exports: () => readonly ExportCounts[]): void {
+  const each = (value: (counts: ExportCounts) => number) => () =>
+    exports().map((counts): Sample => [value(counts), { signal: counts.signal }])
+  addMetrics(registry, {
+    turnpike_telemetry_exported_total: {
+      help: 'Spans and records that OpenTelemetry receivers accepted.',
+      labels: ['signal'],
+      read: each(({ exported }) => exported),
+    },
+    turnpike_telemetry_dropped_total: {
+      help: 'Spans and records that were dropped: the queue was full, or the receiver did not take them.',
+      labels: ['signal'],
+      read: each(({ dropped }) => dropped),
+    },
+    turnpike_telemetry_queued: {
+      help: 'Spans and records that wait for their export.',
+      labels: ['signal'],
+      read: each(({ waiting }) => waiting),
+    },
   })
 }
 

@@ -44,6 +44,8 @@ export interface CallInput {
   readonly clock: () => number
   /** Monotonic milliseconds of the request's arrival, from which the total time counts; now by default. */
   readonly receivedAt?: number
+  /** The trace context for the provider; undefined: it gets none. */
+  readonly traceHeaders?: Readonly<Record<string, string>> | undefined
   /** Called right before the first byte leaves. */
   readonly onSend?: () => void
   /** Called once, when the call has ended. */
@@ -93,6 +95,7 @@ export function startCall(input: CallInput): Call {
     'user-agent': 'turnpike',
     ...wire.headers,
   }
+  if (input.traceHeaders !== undefined) Object.assign(headers, input.traceHeaders)
   const call = { url: joinUrl(baseUrl, wire.path), headers, body: wire.body }
   const open = (): UpstreamExchange => {
     const exchange = target.upstream.transport(call, input.onSend)

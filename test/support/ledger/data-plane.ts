@@ -350,7 +350,7 @@ export function testPorts(input: PortsInput = {}): TestPorts {
     health: healthOf({ ...(rest.clock && { clock: rest.clock }), ...(rest.random && { random: rest.random }) }),
     credit: credit.port,
     idempotency: idempotency.port,
-    report: (record, overheadMs) => {
+    report: ({ record, overheadMs }) => {
       assert.ok(
         credit.settled.some((settled) => settled.record === record),
         'what is told is what was charged',

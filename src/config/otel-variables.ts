@@ -1,0 +1,178 @@
+/** The standard environment variables of OpenTelemetry. What is invalid is ignored with a warning, as the standard asks. */
+import type { MergedEnvironment } from './environment.ts'
+
+export type OtelSignal = 'traces' | 'metrics' | 'logs'
+
+export type OtelExporter = 'otlp' | 'console' | 'none'
+
+export const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+
+export interface OtlpTarget {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly protocol: 'http/protobuf' | 'http/json'
+  readonly gzip: boolean
+  readonly timeoutMs: number
+}
+
+export interface OtelSettings {
+  readonly exporters: Readonly<Record<OtelSignal, OtelExporter>>
+  readonly targets: Readonly<Record<OtelSignal, OtlpTarget>>
+  readonly sampler: (typeof SAMPLERS)[number]
+  /** Share of traces, from 0 to 1. */
+  readonly samplerRatio: number
+  readonly serviceName: string
+  readonly resourceAttributes: Readonly<Record<string, string>>
+  /** Spans and log records. */
+  readonly batch: {
+    readonly maxQueue: number
+    readonly maxBatch: number
+    readonly delayMs: number
+  }
+  readonly metricIntervalMs: number
+  /** What was ignored. */
+  readonly warnings: readonly string[]
+}
+
+const DEFAULT_ENDPOINT = 'http://localhost:4318'
+
+/** @returns Settings of all signals; none is exported where nothing asks for it. */
+export function readOtel({ get }: Pick<MergedEnvironment, 'get'>, endpoint: string | undefined): OtelSettings {
+  const warnings: string[] = []
+  const reader = createReader(get, warnings)
+  const isDisabled = reader.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true'
+  const target = (signal: OtelSignal) => targetOf(reader, signal, endpoint)
+  const exporter = (signal: OtelSignal): OtelExporter => (isDisabled ? 'none' : exporterOf(reader, signal, endpoint))
+  const resourceAttributes = pairsOf(reader, 'OTEL_RESOURCE_ATTRIBUTES')
+  const { [NAME]: name = 'turnpike', ...others } = resourceAttributes
+  const sampler = reader.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS) ?? 'parentbased_always_on'
+  return {
+    exporters: { traces: exporter('traces'), metrics: exporter('metrics'), logs: exporter('logs') },
+    targets: { traces: target('traces'), metrics: target('metrics'), logs: target('logs') },
+    sampler,
+    samplerRatio: ratioOf(reader, sampler),
+    serviceName: reader.text('OTEL_SERVICE_NAME') ?? name,
+    resourceAttributes: others,
+    batch: batchOf(reader),
+    metricIntervalMs: reader.count('OTEL_METRIC_EXPORT_INTERVAL', 60_000),
+    warnings,
+  }
+}
+
+const NAME = 'service.name'
+
+interface Reader {
+  /** Undefined for an empty one, too. */
+  text(name: string): string | undefined
+  count(name: string, standard: number): number
+  oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined
+  warn(name: string, text: string): void
+}
+
+function createReader(get: MergedEnvironment['get'], warnings: string[]): Reader {
+  const warn = (name: string, text: string): void => void warnings.push(`${name}: ${text}`)
+  const text = (name: string): string | undefined => {
+    const value = get(name)?.trim()
+    return value === '' ? undefined : value
+  }
+  return {
+    text,
+    warn,
+    count(name, standard) {
+      const value = text(name)
+      if (value === undefined) return standard
+      if (/^\d{1,9}$/.test(value) && Number(value) > 0) return Number(value)
+      warn(name, `found ${JSON.stringify(value)}, allowed: a whole number from 1; ${standard} is used`)
+      return standard
+    },
+    oneOf(name, choices) {
+      const value = text(name)?.toLowerCase()
+      const known = choices.find((each) => each === value)
+      if (value !== undefined && known === undefined)
+        warn(name, `found ${JSON.stringify(value)}, allowed: ${choices.join(', ')}; ignored`)
+      return known
+    },
+  }
+}
+
+const EXPORTERS = ['otlp', 'console', 'prometheus', 'none'] as const
+
+/** The service's own log and `/metrics` are always there, so that `console` and `prometheus` add nothing. */
+function exporterOf(reader: Reader, signal: OtelSignal, endpoint: string | undefined): OtelExporter {
+  const chosen = reader.oneOf(`OTEL_${signal.toUpperCase()}_EXPORTER`, EXPORTERS)
+  if (chosen === undefined) {
+    const hasEndpoint = endpoint !== undefined || reader.text(variableOf(signal, 'ENDPOINT')) !== undefined
+    const isAsked = signal === 'logs' ? reader.text(variableOf(signal, 'ENDPOINT')) !== undefined : hasEndpoint
+    return isAsked ? 'otlp' : 'none'
+  }
+  if (chosen === 'otlp') return 'otlp'
+  return chosen === 'console' && signal === 'traces' ? 'console' : 'none'
+}
+
+function variableOf(signal: OtelSignal, name: string): string {
+  return `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}`
+}
+
+const PROTOCOLS = ['http/protobuf', 'http/json'] as const
+
+function targetOf(reader: Reader, signal: OtelSignal, endpoint = DEFAULT_ENDPOINT): OtlpTarget {
+  const either = <Value>(read: (name: string) => Value | undefined, name: string): Value | undefined =>
+    read(variableOf(signal, name)) ?? read(`OTEL_EXPORTER_OTLP_${name}`)
+  const own = urlOf(reader, variableOf(signal, 'ENDPOINT'))
+  const headers = {
+    ...pairsOf(reader, 'OTEL_EXPORTER_OTLP_HEADERS'),
+    ...pairsOf(reader, variableOf(signal, 'HEADERS')),
+  }
+  return {
+    url: own ?? `${endpoint.replace(/\/$/, '')}/v1/${signal}`,
+    headers,
+    protocol: either((name) => reader.oneOf(name, PROTOCOLS), 'PROTOCOL') ?? 'http/protobuf',
+    gzip: either((name) => reader.oneOf(name, ['gzip', 'none']), 'COMPRESSION') === 'gzip',
+    timeoutMs: reader.count(variableOf(signal, 'TIMEOUT'), reader.count('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000)),
+  }
+}
+
+function urlOf(reader: Reader, name: string): string | undefined {
+  const value = reader.text(name)
+  if (value === undefined || /^https?:\/\/./.test(value)) return value
+  reader.warn(name, `found ${JSON.stringify(value)}, allowed: an http:// or https:// address; ignored`)
+  return undefined
+}
+
+/** `key=value,key=value`, percent-encoded, as W3C Baggage writes it. Values are secrets: no warning has them. */
+function pairsOf(reader: Reader, name: string): Readonly<Record<string, string>> {
+  const pairs: Record<string, string> = {}
+  for (const part of reader.text(name)?.split(',') ?? []) {
+    const at = part.indexOf('=')
+    const key = part.slice(0, Math.max(0, at)).trim()
+    try {
+      if (key === '') throw new Error('There is no key.')
+      pairs[decodeURIComponent(key)] = decodeURIComponent(part.slice(at + 1).trim())
+    } catch {
+      reader.warn(name, 'found a part that is not key=value with percent-encoding; ignored')
+    }
+  }
+  return pairs
+}
+
+function ratioOf(reader: Reader, sampler: string): number {
+  const value = reader.text('OTEL_TRACES_SAMPLER_ARG')
+  if (value === undefined || !sampler.endsWith('traceidratio')) return 1
+  const ratio = Number(value)
+  if (ratio >= 0 && ratio <= 1) return ratio
+  reader.warn('OTEL_TRACES_SAMPLER_ARG', `found ${JSON.stringify(value)}, allowed: 0 to 1; 1 is used`)
+  return 1
+}
+
+function batchOf(reader: Reader): OtelSettings['batch'] {
+  const maxQueue = reader.count('OTEL_BSP_MAX_QUEUE_SIZE', 2_048)
+  const maxBatch = Math.min(maxQueue, reader.count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512))
+  return { maxQueue, maxBatch, delayMs: reader.count('OTEL_BSP_SCHEDULE_DELAY', 5_000) }
+}

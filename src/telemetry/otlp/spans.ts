@@ -1,0 +1,255 @@
+/**
+ * Converts the traces of requests to spans: one of kind SERVER for the request, one of kind CLIENT for each attempt at a
+ * provider, with the GenAI semantic conventions. It runs when a batch is sent, never while a request runs.
+ */
+import {
+  type Attributes,
+  type HrTime,
+  type SpanContext,
+  SpanKind,
+  type SpanStatus,
+  SpanStatusCode,
+} from '@opentelemetry/api'
+import type { Resource } from '@opentelemetry/resources'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+import type { CompletionRecord, RecordedApi } from '../../domain/completion.ts'
+import type { AttemptTrace, RequestTrace, TraceStep } from '../../domain/trace.ts'
+
+/** What spans of a destination have besides, by the role of a span. */
+export interface SpanExtras {
+  readonly request: Attributes
+  readonly attempt: Attributes
+}
+
+export interface SpanSource {
+  readonly resource: Resource
+  readonly scope: { readonly name: string; readonly version: string }
+  readonly extras?: SpanExtras | undefined
+}
+
+export function spansOf(trace: RequestTrace, source: SpanSource): ReadableSpan[] {
+  const { startedAt, startedAtUnixMs } = trace
+  const unixMs = (at: number): number => startedAtUnixMs + (at - startedAt)
+  const last = trace.attempts.at(-1)
+  const attempts = trace.attempts.map((attempt) =>
+    attemptSpan({ trace, attempt, source, unixMs, isLast: attempt === last }),
+  )
+  return [requestSpan(trace, source, unixMs), ...attempts]
+}
+
+/** Spans of a trace. */
+export function spanCount({ attempts }: RequestTrace): number {
+  return attempts.length + 1
+}
+
+function requestSpan(trace: RequestTrace, source: SpanSource, unixMs: (at: number) => number): ReadableSpan {
+  const { context, parentSpanId, record, request, route } = trace
+  const { traceId } = context
+  const parent = parentSpanId && { traceId, spanId: parentSpanId, traceFlags: 1, isRemote: true }
+  return spanOf({
+    source,
+    name: route ?? operationName(record, request?.model ?? ''),
+    kind: route === undefined ? SpanKind.INTERNAL : SpanKind.SERVER,
+    context: contextOf(trace, context.spanId),
+    parent: parent || undefined,
+    startMs: unixMs(trace.startedAt),
+    endMs: unixMs(trace.endedAt ?? trace.startedAt),
+    attributes: { ...httpAttributes(trace), ...requestAttributes(trace), ...source.extras?.request },
+    events: trace.steps.map((step) => eventOf(step, unixMs)),
+    status: isFailure(trace) ? ERROR : UNSET,
+  })
+}
+
+const UNSET: SpanStatus = { code: SpanStatusCode.UNSET }
+const ERROR: SpanStatus = { code: SpanStatusCode.ERROR }
+
+/** A server span fails with the server, not with its client. */
+function isFailure({ status, record, route }: RequestTrace): boolean {
+  if (record?.status === 'failed' || record?.status === 'incomplete') return true
+  return route !== undefined && status !== undefined && status >= 500
+}
+
+const OPERATIONS: Readonly<Partial<Record<RecordedApi, string>>> = {
+  completions: 'text_completion',
+  embeddings: 'embeddings',
+  rerank: 'rerank',
+}
+
+/** `gen_ai.operation.name`. @param api Undefined: chat completions. */
+function operationOf(api: RecordedApi | undefined): string {
+  return (api === undefined ? undefined : OPERATIONS[api]) ?? 'chat'
+}
+
+function operationName(record: CompletionRecord | undefined, model: string): string {
+  return `${operationOf(record?.api)} ${model}`
+}
+
+function httpAttributes({ route, status, errorCode, record }: RequestTrace): Attributes {
+  if (route === undefined) return errorCode === undefined ? {} : { 'error.type': errorCode }
+  const [method = '', path = ''] = route.split(' ')
+  const error = errorCode ?? (record === undefined || record.status === 'completed' ? undefined : record.status)
+  return {
+    'http.request.method': method,
+    ...(path !== '' && { 'http.route': path }),
+    ...(status !== undefined && { 'http.response.status_code': status }),
+    ...(error !== undefined && { 'error.type': error }),
+  }
+}
+
+function requestAttributes({ request, record, attempts }: RequestTrace): Attributes {
+  if (request === undefined) return {}
+  const { model, stream, maxTokens, temperature, topP } = request
+  const answering = attempts.at(-1)
+  return {
+    'gen_ai.operation.name': operationOf(record?.api),
+    'gen_ai.request.model': model,
+    'gen_ai.request.stream': stream,
+    ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
+    ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
+    ...(topP !== undefined && { 'gen_ai.request.top_p': topP }),
+    ...(answering !== undefined && { 'gen_ai.provider.name': answering.kind }),
+    ...(record !== undefined && { ...usageAttributes(record), ...accountAttributes(record) }),
+  }
+}
+
+function usageAttributes(record: CompletionRecord): Attributes {
+  const { id, model, promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = record
+  const { finishReason, firstByteMs, stream, costNanoUsd } = record
+  return {
+    'gen_ai.response.id': id,
+    'gen_ai.response.model': model,
+    'gen_ai.usage.input_tokens': promptTokens,
+    'gen_ai.usage.output_tokens': completionTokens,
+    ...(cachedTokens > 0 && { 'gen_ai.usage.cache_read.input_tokens': cachedTokens }),
+    ...(cacheWriteTokens > 0 && { 'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens }),
+    ...(reasoningTokens > 0 && { 'gen_ai.usage.reasoning.output_tokens': reasoningTokens }),
+    ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
+    ...(stream && firstByteMs !== undefined && { 'gen_ai.response.time_to_first_chunk': firstByteMs / 1000 }),
+    'turnpike.cost_usd': Number(costNanoUsd) / 1e9,
+  }
+}
+
+function accountAttributes(record: CompletionRecord): Attributes {
+  const { accountId, keyId, status, usageSource, attempts, clientRequestId, priceVersion } = record
+  return {
+    'turnpike.account_id': accountId,
+    'turnpike.key_id': keyId,
+    'turnpike.status': status,
+    'turnpike.usage_source': usageSource,
+    'turnpike.price_version': priceVersion,
+    'turnpike.attempts': attempts,
+    ...(clientRequestId !== undefined && { 'turnpike.client_request_id': clientRequestId }),
+  }
+}
+
+interface AttemptSpanInput {
+  readonly trace: RequestTrace
+  readonly attempt: AttemptTrace
+  readonly source: SpanSource
+  readonly unixMs: (at: number) => number
+  readonly isLast: boolean
+}
+
+/** The usage of an answer is that of its attempt, which is the last one. */
+function attemptSpan({ trace, attempt, source, unixMs, isLast }: AttemptSpanInput): ReadableSpan {
+  const { record, context } = trace
+  const { model, outcome, startedAt } = attempt
+  const operation = operationOf(record?.api)
+  return spanOf({
+    source,
+    name: `${operation} ${model}`,
+    kind: SpanKind.CLIENT,
+    context: contextOf(trace, attempt.spanId),
+    parent: { traceId: context.traceId, spanId: context.spanId, traceFlags: 1, isRemote: false },
+    startMs: unixMs(startedAt),
+    endMs: unixMs(attempt.endedAt ?? trace.endedAt ?? startedAt),
+    attributes: {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': attempt.kind,
+      'gen_ai.request.model': model,
+      'turnpike.provider': attempt.provider,
+      ...serverAttributes(attempt.baseUrl),
+      ...outcomeAttributes(attempt),
+      ...(isLast &&
+        outcome === undefined &&
+        record !== undefined && { ...usageAttributes(record), 'gen_ai.response.model': model }),
+      ...(trace.request?.stream === true &&
+        attempt.firstEventMs !== undefined && {
+          'gen_ai.response.time_to_first_chunk': attempt.firstEventMs / 1000,
+        }),
+      ...source.extras?.attempt,
+    },
+    events: [],
+    status: outcome === undefined || outcome === 'abandoned' ? UNSET : ERROR,
+  })
+}
+
+function outcomeAttributes({ outcome, status }: AttemptTrace): Attributes {
+  return {
+    'turnpike.outcome': outcome ?? 'answered',
+    ...(status > 0 && { 'http.response.status_code': status }),
+    ...(outcome !== undefined && outcome !== 'abandoned' && { 'error.type': outcome }),
+  }
+}
+
+/** Operators configure few addresses. */
+const servers = new Map<string, Attributes>()
+
+function serverAttributes(baseUrl: string): Attributes {
+  let known = servers.get(baseUrl)
+  if (known === undefined) {
+    known = /^https?:/.test(baseUrl) ? addressOf(new URL(baseUrl)) : {}
+    servers.set(baseUrl, known)
+  }
+  return known
+}
+
+function addressOf({ hostname, port, protocol }: URL): Attributes {
+  const usual = protocol === 'https:' ? 443 : 80
+  return { 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) }
+}
+
+function eventOf({ name, at, value }: TraceStep, unixMs: (at: number) => number) {
+  const attributes = name === 'queue' ? { 'turnpike.queue.wait_ms': value } : { 'turnpike.amount_usd': value / 1e9 }
+  return { name: `turnpike.${name}`, time: hrTime(unixMs(at)), attributes }
+}
+
+function contextOf({ context: { traceId, sampled } }: RequestTrace, spanId: string): SpanContext {
+  return { traceId, spanId, traceFlags: sampled ? 1 : 0 }
+}
+
+interface SpanInput {
+  readonly source: SpanSource
+  readonly name: string
+  readonly kind: SpanKind
+  readonly context: SpanContext
+  readonly parent: SpanContext | undefined
+  readonly startMs: number
+  readonly endMs: number
+  readonly attributes: Attributes
+  readonly events: ReadableSpan['events']
+  readonly status: SpanStatus
+}
+
+function spanOf({ source, context, parent, startMs, endMs, ...span }: SpanInput): ReadableSpan {
+  return {
+    ...span,
+    spanContext: () => context,
+    ...(parent !== undefined && { parentSpanContext: parent }),
+    startTime: hrTime(startMs),
+    endTime: hrTime(Math.max(startMs, endMs)),
+    duration: hrTime(Math.max(0, endMs - startMs)),
+    ended: true,
+    links: [],
+    resource: source.resource,
+    instrumentationScope: source.scope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  }
+}
+
+function hrTime(unixMs: number): HrTime {
+  const seconds = Math.floor(unixMs / 1000)
+  return [seconds, Math.round((unixMs - seconds * 1000) * 1e6)]
+}
