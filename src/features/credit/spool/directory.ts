@@ -1,7 +1,7 @@
 /**
- * What lies where: `<data_dir>/spool/` has `reserve` and a directory for each process that has something to say, named
- * after its instance. In it: `owner`, who that is; `complete`, there as long as every request that left for a provider
- * is noted; `checkpoint`, what the logs must contain; and the logs.
+ * Paths: `<data_dir>/spool/` contains `reserve` and a directory for each process with records, named after its instance.
+ * The directory contains `owner`, which identifies the process; `complete`, which exists while every request that was sent
+ * to a provider is recorded; `checkpoint`, what the logs must contain; and the logs.
  */
 import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -23,8 +23,8 @@ export function spoolRoot(dataDirectory: string): string {
 }
 
 /**
- * Makes the directory where it is missing. One that is made again, because another process took it for a dead one's, is not
- * complete: what it said before is gone.
+ * Creates the directory if it is missing. If it existed before, another process mistook this one for dead and read it: then
+ * it is not complete, since its earlier records are gone.
  */
 export function prepareDirectory(directory: string, owner: SpoolOwner, first: boolean): void {
   const ownerFile = join(directory, OWNER_FILE)
@@ -37,7 +37,7 @@ export function prepareDirectory(directory: string, owner: SpoolOwner, first: bo
   syncPath(dirname(directory))
 }
 
-/** From now on, what is not noted proves nothing. Needs no space on the disk. */
+/** Marks the spool as incomplete: a request without a record may have been sent. Needs no disk space. */
 export function markIncomplete(directory: string, onError: (error: unknown) => void): void {
   try {
     rmSync(join(directory, COMPLETE_FILE), { force: true })
@@ -49,23 +49,23 @@ export function markIncomplete(directory: string, onError: (error: unknown) => v
 export interface SpoolOwner {
   readonly version: number
   readonly pid: number
-  /** When the process started, in clock ticks since boot; pids are used again, pid and this are not. */
+  /** Start of the process in clock ticks since boot: PIDs are reused, but not with the same start. */
   readonly startTicks: string | undefined
-  /** Of the machine's current run. */
+  /** Boot ID of the machine. */
   readonly bootId: string | undefined
-  /** Whether there is a checkpoint; releases before it had none. */
+  /** Whether a checkpoint exists; earlier releases wrote none. */
   readonly checkpoint?: boolean
-  /** Pids of another namespace say nothing here: a container's first process is always 1. */
+  /** PIDs of another namespace cannot be compared: the first process of a container is always 1. */
   readonly pidNamespace: string | undefined
 }
 
 /**
- * `alive`, `dead`: certain. `rebooted`: it is of another run of a machine, this one or another. `unknown`: it cannot be
- * seen from here. In both of those cases the lease in the database decides.
+ * `alive`, `dead`: certain. `rebooted`: the machine was restarted since, or it is another machine. `unknown`: the process is
+ * not visible from here. In the last two cases the lease in the database decides.
  */
 export type OwnerState = 'alive' | 'dead' | 'rebooted' | 'unknown'
 
-/** On systems without `/proc`, all but the pid is undefined. */
+/** Without `/proc` all fields except the PID are undefined. */
 export function currentProcess(): SpoolOwner {
   return {
     version: SPOOL_VERSION,
@@ -80,11 +80,11 @@ export function ownerText(owner: SpoolOwner): string {
   return JSON.stringify(owner)
 }
 
-/** @returns undefined for what is not an owner's text. */
+/** @returns undefined for invalid text. */
 export function parseOwner(text: string): SpoolOwner | undefined {
   const owner = parseJson(text)
   if (!isRecord(owner) || typeof owner['pid'] !== 'number' || typeof owner['version'] !== 'number') return undefined
-  return owner as unknown as SpoolOwner // its other fields are strings that are compared and nothing else
+  return owner as unknown as SpoolOwner // its other fields are strings, which are only compared
 }
 
 export function stateOf(owner: SpoolOwner, own: SpoolOwner): OwnerState {
@@ -108,11 +108,11 @@ function pidExists(pid: number): boolean {
 
 interface ProcessStat {
   readonly startTicks: string
-  /** Nothing of it is left but its number, until its parent has asked how it ended. */
+  /** A zombie: it has ended, but its parent has not read its exit status. */
   readonly ended: boolean
 }
 
-/** Fields 3 and 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); the name before them may itself have spaces and brackets. */
+/** Fields 3 and 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); the name before them may contain spaces and brackets. */
 function processStat(pid: string): ProcessStat | undefined {
   const text = readText(`/proc/${pid}/stat`)
   if (text === undefined) return undefined
@@ -139,7 +139,7 @@ function readLink(path: string): string | undefined {
 
 const SPOOL_NAME = /^ins_[0-9A-Za-z]+(\.by\.ins_[0-9A-Za-z]+)?$/
 
-/** Process ids of services that certainly run on the data directory. */
+/** PIDs of services that certainly run on the data directory. */
 export async function runningProcesses(dataDirectory: string): Promise<readonly number[]> {
   const own = currentProcess()
   const running: number[] = []
@@ -150,14 +150,14 @@ export async function runningProcesses(dataDirectory: string): Promise<readonly 
   return running
 }
 
-/** Spools whose settlements may not be in the database: a service that ends in order leaves none. */
+/** Spools whose settlements may be missing in the database; a service that shuts down cleanly leaves none. */
 export async function spoolDirectories(dataDirectory: string): Promise<readonly string[]> {
   const root = spoolRoot(dataDirectory)
   const names = await readdir(root).catch(() => [])
   return names.filter((name) => SPOOL_NAME.test(name)).map((name) => join(root, name))
 }
 
-/** @returns undefined when it is not there or says nothing. */
+/** @returns undefined if it is missing or invalid. */
 export async function readOwner(directory: string): Promise<SpoolOwner | undefined> {
   try {
     return parseOwner(await readFile(join(directory, OWNER_FILE), 'utf8'))

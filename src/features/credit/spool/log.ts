@@ -1,7 +1,7 @@
 /**
- * An append-only log in files of limited size. A file is deleted when all that was appended to it is resolved, whatever
- * the order: what lives long keeps its own file and no other. Appending is one `write(2)`, which outlives the process;
- * `sync` makes it outlive the machine.
+ * An append-only log in segments of limited size. A segment is deleted when all of its entries are resolved, in any order:
+ * a long-lived entry keeps its own segment only. An append is one `write(2)`, which survives a crash of the process; after
+ * `sync` it survives a crash of the machine.
  */
 import { close, closeSync, fdatasync, openSync, rm, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -12,39 +12,39 @@ import { createLineWriter, type LineWriter } from '../../../lib/checked-line.ts'
 
 export interface SpoolLogOptions {
   readonly directory: string
-  /** What file names start with. */
+  /** Prefix of file names. */
   readonly name: string
-  /** A file that has grown to this size is followed by the next. */
+  /** A segment of this size is followed by a new one. */
   readonly segmentBytes: number
-  /** Whether it is ever synced. If not, full files need not stay open for it. */
+  /** Whether `sync` is called. If not, full segments are closed at once. */
   readonly synced: boolean
-  /** Makes the directory; called before a file is made. Throws when it cannot. */
+  /** Creates the directory; called before a file is created. Throws on failure. */
   readonly prepare: () => void
   readonly onError: (error: unknown) => void
-  /** Whose log it is; undefined: nobody's, in tests. */
+  /** Owner of the log; undefined in tests. */
   readonly instanceId?: string
-  /** Something was appended. */
+  /** Called after an append. */
   readonly onAppend?: () => void
-  /** A segment is about to be deleted, and is not among those of `state` any more. */
+  /** Called before a segment is deleted; `state` no longer contains it. */
   readonly onRemove?: () => void
   readonly write?: WriteBytes | undefined
 }
 
 export interface SpoolLog {
-  /** Throws when it cannot be written: then nothing was appended. */
+  /** Throws if it cannot be written; then nothing was appended. */
   append(text: string): Segment
-  /** Appends what is of use only as long as something in `before` is. Throws like `append`. */
+  /** Appends an entry that is needed only as long as the entry at `before`. Throws like `append`. */
   appendAfter(text: string, before: Segment): void
-  /** One thing that was appended there is of no use any more. */
+  /** Resolves one entry there: it is no longer needed. */
   resolve(segment: Segment): void
-  /** Resolves when everything appended before is on the disk. */
+  /** Resolves when all previous appends are on disk. */
   sync(): Promise<void>
-  /** What was appended and is not resolved. */
+  /** Number of unresolved entries. */
   open(): number
-  /** Of all files. */
+  /** Size of all segments. */
   bytes(): number
   state(): LogState
-  /** Leaves the files. */
+  /** Keeps the files. */
   close(): Promise<void>
 }
 
@@ -141,7 +141,7 @@ function createSegment(number: number, { directory, name, instanceId }: Numbered
   return openSegment(join(directory, file), number, chainStart(instanceId, file))
 }
 
-/** Without it the segment counts as damaged. @returns The line's bytes. */
+/** Writes the final line of a full segment, without which it counts as damaged. @returns The line's bytes. */
 function writeEnd(
   segment: Segment,
   { lines, write, onError }: { lines: LineWriter; write: WriteBytes; onError: (error: unknown) => void },
@@ -157,21 +157,21 @@ function writeEnd(
 export interface Segment {
   readonly path: string
   readonly number: number
-  /** Lines, and their chained checksum. */
+  /** Count of lines, and the checksum chained over them. */
   count: number
   chain: number
-  /** Undefined: nothing is written to it any more, and nothing of it waits to be synced. */
+  /** Undefined: full and synced. */
   fd: number | undefined
   bytes: number
-  /** What was appended and is still of use. */
+  /** Number of unresolved entries. */
   open: number
-  /** Whether anything was appended since it was last synced. */
+  /** Whether it has appends since the last sync. */
   dirty: boolean
-  /** Another file has followed it. */
+  /** A newer segment exists. */
   full: boolean
   syncing: boolean
   removed: boolean
-  /** Files with something that must not go before this one; most have none. */
+  /** Segments with entries that must not be deleted before this one; usually none. */
   dependents: Segment[] | undefined
 }
 
@@ -181,11 +181,11 @@ export type WriteBytes = (fd: number, bytes: Uint8Array, range: ByteRange) => nu
 export interface ByteRange {
   readonly offset: number
   readonly length: number
-  /** Where in the file. */
+  /** Offset in the file. */
   readonly position: number
 }
 
-/** Throws when the file is there already. @param chain See `chainStart`. */
+/** Throws if the file exists. @param chain See `chainStart`. */
 function openSegment(path: string, number: number, chain: number): Segment {
   return {
     path,
@@ -204,8 +204,7 @@ function openSegment(path: string, number: number, chain: number): Segment {
 }
 
 /**
- * Throws when the whole line cannot be written. What was written of it is as good as not there: the next line is written
- * over it.
+ * Throws if the whole line cannot be written. The next line overwrites what was written of it.
  * @returns The line's bytes.
  */
 function writeLine(
@@ -235,19 +234,19 @@ function closeIfIdle(segment: Segment): void {
   const { fd, syncing } = segment
   if (fd === undefined || syncing) return
   segment.fd = undefined
-  close(fd, () => undefined) // a descriptor is gone whatever the answer is
+  close(fd, () => undefined) // the descriptor is closed even on an error
 }
 
 const syncFile = promisify(fdatasync)
 
 interface Syncer {
-  /** Resolves when everything written before is on the disk. */
+  /** Resolves when all previous writes are on disk. */
   sync(): Promise<void>
-  /** Resolves when nothing is under way. */
+  /** Resolves when no sync is running. */
   idle(): Promise<void>
 }
 
-/** @param segments The files that are there now, oldest first. */
+/** @param segments Current segments, oldest first. */
 function createSyncer(segments: readonly Segment[], directory: string): Syncer {
   let running: Promise<void> | undefined
   let queued: Promise<void> | undefined
@@ -306,10 +305,10 @@ async function syncDirectory(directory: string): Promise<void> {
 }
 
 /*
- * Seals: what a log must contain, so that one that was truncated, zeroed, deleted or swapped is not taken for a shorter one.
- * Each segment has a count of its lines and a checksum chained over them, which begins with what the segment is called: in
- * its last line once it is full, and in the checkpoint while it is written. A line costs one multiplication; the checkpoint
- * is written at most every 5 ms, so what a killed process wrote last may be more than it says, never less.
+ * Seals: they state what a log must contain, so that a truncated, zeroed, deleted or swapped log is not mistaken for a
+ * shorter one. A seal is the count of a segment's lines and a checksum chained over them, starting with the segment's name.
+ * It is in the last line of a full segment, and in the checkpoint for the current one. A line costs one multiplication; the
+ * checkpoint is written at most every 5 ms, so a log of a killed process may contain more than its checkpoint, never less.
  */
 
 const MIX = 0x9e3779b1
@@ -320,12 +319,12 @@ export interface Seal {
   readonly chain: number
 }
 
-/** @param name Of the segment's file. */
+/** @param name File name of the segment. */
 export function chainStart(instanceId: string, name: string): number {
   return crc32(`${instanceId}/${name}`)
 }
 
-/** @param sum The line's own checksum. Order counts. */
+/** @param sum Checksum of the line. The order of lines matters. */
 export function chainNext(chain: number, sum: number): number {
   return (Math.imul(chain ^ sum, MIX) + sum) >>> 0
 }
@@ -335,9 +334,9 @@ function sealText({ count, chain }: Seal): string {
   return `["E",${count},${chain}]`
 }
 
-/** Of one log, at the moment of a checkpoint. */
+/** State of a log at a checkpoint. */
 export interface LogState {
-  /** Numbers of the segments that are there, ascending; the last is being written. */
+  /** Numbers of existing segments, ascending; the last one is current. */
   readonly segments: readonly number[]
   /** Of the last segment. */
   readonly seal: Seal
@@ -346,13 +345,13 @@ export interface LogState {
 export type Checkpoint = Readonly<Record<string, LogState>>
 
 export interface CheckpointFile {
-  /** Writes one within 5 ms, or with the one that is due. */
+  /** Schedules a checkpoint within 5 ms, unless one is scheduled. */
   soon(): void
   now(): void
   close(): void
 }
 
-/** @param state What to write; asked each time. */
+/** @param state Returns what to write; called for each checkpoint. */
 export function createCheckpointFile(
   path: string,
   state: () => Checkpoint,
@@ -366,7 +365,7 @@ export function createCheckpointFile(
     if (closed) return
     try {
       const length = lines.encode(JSON.stringify(state()))
-      writeSync(fd, lines.bytes(), 0, length, 0) // what is left of a longer one comes after the line's end
+      writeSync(fd, lines.bytes(), 0, length, 0) // the rest of a longer checkpoint follows the end of the line
     } catch (error) {
       onError(error)
     }

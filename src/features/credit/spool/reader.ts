@@ -1,4 +1,4 @@
-/** Reads what another process has left in its spool. */
+/** Reads the spool of another process. */
 import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { AccountId, CompletionId } from '../../../domain/ids.ts'
@@ -18,9 +18,9 @@ import { type Checkpoint, chainNext, chainStart, type LogState, type Seal } from
 import { parseRecord, type SpoolRecord } from './records.ts'
 
 export interface SpoolContent {
-  /** Undefined: it cannot be read. */
+  /** Undefined: unreadable. */
   readonly owner: SpoolOwner | undefined
-  /** Whether every request that left for a provider was noted. */
+  /** Whether every request that was sent to a provider is recorded. */
   readonly complete: boolean
   /** Paths, in the order in which they were written. */
   readonly dispatchFiles: readonly string[]
@@ -28,12 +28,12 @@ export interface SpoolContent {
 }
 
 export interface ReadLine {
-  /** Undefined: the line is damaged. */
+  /** Undefined: a damaged line. */
   readonly record: SpoolRecord | undefined
   readonly line: Uint8Array
 }
 
-/** Rejects with `ENOENT` when the directory is gone. */
+/** Rejects with `ENOENT` if the directory is missing. */
 export async function listSpool(directory: string): Promise<SpoolContent> {
   const names = (await readdir(directory)).sort()
   const logFiles = (log: string) =>
@@ -46,7 +46,7 @@ export async function listSpool(directory: string): Promise<SpoolContent> {
   }
 }
 
-/** One file after the other: all of them may be more than fits in memory. A last line that was cut off is left out. */
+/** Reads one file at a time, since all of them may exceed the memory. Omits a truncated last line. */
 export async function* readRecords(files: readonly string[]): AsyncGenerator<ReadLine> {
   for (const file of files) {
     for (const line of splitLines(await readFile(file))) {
@@ -56,13 +56,13 @@ export async function* readRecords(files: readonly string[]): AsyncGenerator<Rea
   }
 }
 
-/** Keeps lines that could not be used, for whoever wants to look at them. */
+/** Keeps lines that could not be used, for inspection. */
 export async function quarantineLines(path: string, lines: readonly Uint8Array[]): Promise<void> {
   const parts = lines.flatMap((line) => [line, Buffer.from('\n')])
   await appendFile(path, Buffer.concat(parts), { mode: 0o600 })
 }
 
-/** What is wrong with each log, in words; none: nothing is missing of it. */
+/** Describes the damage of each log; empty: complete. */
 interface Damage {
   readonly dispatched: readonly string[]
   readonly settled: readonly string[]
@@ -70,7 +70,7 @@ interface Damage {
 
 const NONE: Damage = { dispatched: [], settled: [] }
 
-/** Of a release without checkpoints nothing can be said. */
+/** Logs of a release without checkpoints cannot be verified. */
 export async function findDamage(directory: string, content: SpoolContent, instanceId: string): Promise<Damage> {
   if (content.owner?.checkpoint !== true) return NONE
   const checkpoint = parseCheckpoint(await readIfThere(join(directory, CHECKPOINT_FILE)))
@@ -96,7 +96,7 @@ interface FoundLog {
   readonly instanceId: string
   /** Paths, in the order in which they were written. */
   readonly files: readonly string[]
-  /** Undefined: the checkpoint does not know it. */
+  /** Undefined: not in the checkpoint. */
   readonly state: LogState | undefined
 }
 
@@ -120,23 +120,23 @@ async function findLogDamage({ log, instanceId, files, state }: FoundLog): Promi
   return problems
 }
 
-/** @returns undefined for what is not a checkpoint. */
+/** @returns undefined for invalid text. */
 function parseCheckpoint(content: Uint8Array): Checkpoint | undefined {
   const [line] = splitLines(content)
   const text = line === undefined ? undefined : readLine(line)
   const checkpoint = text === undefined ? undefined : parseJson(text)
-  return isRecord(checkpoint) ? (checkpoint as Checkpoint) : undefined // its checksum says that it was written as one
+  return isRecord(checkpoint) ? (checkpoint as Checkpoint) : undefined // its checksum is valid, so it was written as one
 }
 
-/** What a segment's file has: the seal of its lines so far at each count that is asked for, and the one that it says. */
+/** Seals of a segment's file: computed over its lines, and as stated in its last line. */
 interface SegmentContent {
   /** Of all lines. */
   readonly seal: Seal
-  /** After as many lines as the checkpoint says; undefined: there are fewer. */
+  /** After the number of lines in the checkpoint; undefined: it has fewer. */
   readonly atCheckpoint: Seal | undefined
-  /** Its last line; undefined: it has none. */
+  /** As stated in its last line; undefined: not sealed. */
   readonly end: Seal | undefined
-  /** Lines that are not what was written. */
+  /** Number of damaged lines. */
   readonly damaged: number
 }
 
@@ -159,7 +159,7 @@ function readSegment(content: Uint8Array, start: number, checkpointCount: number
 
 function parseSeal(text: string): Seal | undefined {
   if (!text.startsWith('["E",')) return undefined
-  const [, count, chain] = parseJson(text) as readonly unknown[] // its checksum says that it was written as one
+  const [, count, chain] = parseJson(text) as readonly unknown[] // its checksum is valid, so it was written as one
   return { count: Number(count), chain: Number(chain) }
 }
 
@@ -174,11 +174,11 @@ export interface DamageReport {
   readonly instance: string
   readonly found_at: string
   readonly problems: readonly string[]
-  /** Completions whose end it did not tell. */
+  /** Completions without a record of their end. */
   readonly undecided: readonly { readonly account: AccountId; readonly completion: CompletionId }[]
 }
 
-/** @returns Where it is kept. */
+/** @returns The path at which it is kept. */
 export async function quarantineSpool(dataDirectory: string, directory: string, report: DamageReport): Promise<string> {
   await writeFile(join(directory, REPORT_FILE), JSON.stringify(report), { mode: 0o600, flush: true })
   await rm(join(directory, COMPLETE_FILE), { force: true })
@@ -192,7 +192,7 @@ export async function quarantineSpool(dataDirectory: string, directory: string, 
 
 export interface DamagedSpool {
   readonly path: string
-  /** Undefined: lines alone were kept, as they could not be read or the ledger refused them. */
+  /** Undefined: only lines were kept, which were unreadable or which the ledger rejected. */
   readonly report: DamageReport | undefined
 }
 

@@ -1,20 +1,20 @@
-/** What the lines of a spool say, as JSON. A spool is read by the release that comes after, so fields are only ever added. */
+/** Lines of a spool, as JSON. The next release reads them, so fields are only ever added. */
 import type { CompletionRecord } from '../../../domain/completion.ts'
 import type { SavedResult } from '../../../domain/credit.ts'
 import type { CompletionId } from '../../../domain/ids.ts'
 import { isRecord, parseJson, textOf } from '../../../lib/json.ts'
 import type { PlanTerms, SettleUnit } from '../ledger/unit.ts'
 
-/** Grows when an older release could misread what is written. */
+/** Increased when an older release could misread the format. */
 export const SPOOL_VERSION = 1
 
 export type SpoolRecord =
-  /** The request leaves for a provider. */
+  /** The request is sent to a provider. */
   | { readonly kind: 'dispatched'; readonly id: CompletionId }
-  /** Its hold is given back. */
+  /** Its hold is released. */
   | { readonly kind: 'released'; readonly id: CompletionId }
   | { readonly kind: 'settled'; readonly unit: SettleUnit }
-  /** It was admitted without the database: what to charge for it when nothing says better. */
+  /** It was admitted without the database: the charge unless a settlement follows. */
   | { readonly kind: 'intent'; readonly unit: SettleUnit }
   /** The end of a segment. */
   | { readonly kind: 'end' }
@@ -31,7 +31,7 @@ interface StoredUnit {
   readonly kept?: SavedResult
 }
 
-/** Ids need no escaping. */
+/** IDs need no escaping. */
 export function dispatchedText(id: CompletionId): string {
   return `["D","${id}"]`
 }
@@ -56,12 +56,12 @@ export function unitText(kind: 'settled' | 'intent', unit: SettleUnit): string {
   return JSON.stringify([kind === 'settled' ? 'S' : 'I', stored])
 }
 
-/** @returns undefined for what no release up to this one has written. */
+/** @returns undefined for lines that neither this release nor an earlier one wrote. */
 export function parseRecord(text: string): SpoolRecord | undefined {
   const line = parseJson(text)
   if (!Array.isArray(line)) return undefined
   const [letter, content]: unknown[] = line
-  const id = textOf(content) as CompletionId // its checksum says that it was written as one
+  const id = textOf(content) as CompletionId // its checksum is valid, so it was written as one
   if (letter === 'E') return { kind: 'end' }
   if (letter === 'D') return { kind: 'dispatched', id }
   if (letter === 'R') return { kind: 'released', id }
@@ -75,21 +75,21 @@ function textOfAmount(amount: bigint | undefined): string | undefined {
   return amount === undefined ? undefined : String(amount)
 }
 
-/** Releases before the field wrote none. */
+/** Earlier releases wrote no such field. */
 function amountOf<Name extends string>(name: Name, text: string | undefined): { readonly [Key in Name]?: bigint } {
   return text === undefined ? {} : ({ [name]: BigInt(text) } as { readonly [Key in Name]: bigint })
 }
 
 function parseUnit(content: unknown): SettleUnit | undefined {
   if (!isRecord(content) || !isRecord(content['record']) || !isRecord(content['terms'])) return undefined
-  const { record, terms, unrecorded, promisedNanoUsd, kept } = content as unknown as StoredUnit // its checksum says that it was written so
+  const { record, terms, unrecorded, promisedNanoUsd, kept } = content as unknown as StoredUnit // its checksum is valid, so it was written so
   return {
     kind: 'settle',
     record: {
       ...record,
       finishReason: record.finishReason,
       firstByteMs: record.firstByteMs,
-      attemptLog: record.attemptLog, // releases before the field wrote none
+      attemptLog: record.attemptLog, // earlier releases wrote no such field
       clientRequestId: record.clientRequestId,
       costNanoUsd: BigInt(record.costNanoUsd),
     },

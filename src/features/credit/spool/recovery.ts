@@ -1,8 +1,8 @@
 /**
- * Brings into the database what processes that died had only in their spools: settlements exactly as they were, holds of
- * requests that never left for a provider given back. What had left and was not settled is for the sweep.
+ * Recovers the spools of dead processes into the database: applies their settlements exactly, and releases the holds of
+ * requests that were never sent to a provider. The sweep ends requests that were sent and not settled.
  *
- * All of it may be done twice: the ledger takes each settlement and each release once.
+ * Recovery is idempotent: the ledger applies each settlement and each release once.
  */
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,23 +23,23 @@ import {
 import { findDamage, listSpool, quarantineLines, quarantineSpool, readRecords, type SpoolContent } from './reader.ts'
 import { SPOOL_VERSION } from './records.ts'
 
-/** A spool is named after its instance; one that is being read, after its reader too. */
+/** A spool is named after its instance, and while it is being read also after its reader. */
 const SPOOL_NAME = /^(ins_[0-9A-Za-z]+)(?:\.by\.(ins_[0-9A-Za-z]+))?$/
 
 export interface RecoveryInput {
   readonly dataDirectory: string
-  /** Of this process, whose own spool is open. */
+  /** This process, whose own spool is open. */
   readonly instanceId: string
   readonly db: Kysely<Database>
   readonly committer: { submit(unit: Unit): Promise<Outcome> }
-  /** See `InstanceLease.steady`: false at a start, when nobody may be taken for gone who was not seen. */
+  /** See `InstanceLease.steady`: false at the start, when a process that was not seen may still run. */
   readonly steady: () => boolean
   readonly log: {
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
   }
-  /** Undefined: this process as the system sees it. */
+  /** Default: this process. */
   readonly own?: SpoolOwner
 }
 
@@ -47,11 +47,11 @@ interface FoundSpool {
   readonly name: string
   readonly directory: string
   readonly instanceId: string
-  /** Who reads it now, or died while reading it. */
+  /** The process that reads it now, or died while reading it. */
   readonly reader: string | undefined
 }
 
-/** Never rejects: what cannot be brought in now stays for the next time. */
+/** Never rejects: what cannot be recovered now is retried next time. */
 export async function recoverSpools(input: RecoveryInput): Promise<void> {
   for (const found of await findSpools(input)) {
     try {
@@ -94,7 +94,7 @@ async function recoverSpool(input: RecoveryInput, found: FoundSpool): Promise<vo
   }
 }
 
-/** Of the process that has the files now. A reader without a spool of its own has ended. */
+/** State of the process that owns the files now. A reader without a spool of its own has ended. */
 async function holderState(
   { dataDirectory, instanceId, own = currentProcess() }: RecoveryInput,
   { reader }: FoundSpool,
@@ -106,7 +106,7 @@ async function holderState(
   return other === undefined ? 'dead' : stateOf(other, own)
 }
 
-/** One process reads a spool, since it deletes what it has read. @returns undefined when another was faster. */
+/** Only one process reads a spool, since it deletes what it has read. @returns undefined if another was faster. */
 async function claim({ dataDirectory, instanceId }: RecoveryInput, found: FoundSpool): Promise<string | undefined> {
   const directory = join(spoolRoot(dataDirectory), `${found.instanceId}.by.${instanceId}`)
   if (directory === found.directory) return directory
@@ -118,13 +118,13 @@ async function claim({ dataDirectory, instanceId }: RecoveryInput, found: FoundS
   }
 }
 
-/** Of a process that may still run: what it has written is true whether it does or not. Its files stay as they are. */
+/** Reads the spool of a process that may still run: its records are valid in both cases. Keeps its files. */
 async function replayWithoutClaim({ committer }: RecoveryInput, { directory }: FoundSpool): Promise<void> {
   const { moneyFiles } = await listSpool(directory)
   await replaySettlements(moneyFiles, createRecoverySink(committer.submit))
 }
 
-/** What this process reads at the moment: a start and a sweep may come together. */
+/** Spools that this process reads at the moment: the start and a sweep may coincide. */
 const inProgress = new Set<string>()
 
 async function recoverClaimed(input: RecoveryInput, found: FoundSpool): Promise<void> {
@@ -134,7 +134,7 @@ async function recoverClaimed(input: RecoveryInput, found: FoundSpool): Promise<
   try {
     const isWhole = await recoverDirectory(input, found, directory)
     if (!isWhole) return
-    // First of all: what is left of it, should the rest not be deleted any more, proves nothing.
+    // First: if the deletion is interrupted, the rest must not count as complete.
     await rm(join(directory, COMPLETE_FILE), { force: true })
     await rm(directory, { recursive: true, force: true })
   } finally {
@@ -142,13 +142,13 @@ async function recoverClaimed(input: RecoveryInput, found: FoundSpool): Promise<
   }
 }
 
-/** @returns False: it was damaged, and was kept. */
+/** @returns false if it was damaged and kept. */
 async function recoverDirectory(input: RecoveryInput, found: FoundSpool, directory: string): Promise<boolean> {
   const { db, committer, dataDirectory, log, own = currentProcess() } = input
   const content = await listSpool(directory)
   const damage = await findDamage(directory, content, found.instanceId)
   const sink = createRecoverySink(committer.submit)
-  // A damaged log may be another one's file: all of them are read for settlements.
+  // A file of a damaged log may belong to another log: all of them are read for settlements.
   const problems = [...new Set([...damage.dispatched, ...damage.settled])]
   const moneyFiles = problems.length === 0 ? content.moneyFiles : [...content.moneyFiles, ...content.dispatchFiles]
   const intents = await replaySettlements(moneyFiles, sink)
@@ -179,8 +179,8 @@ async function recoverDirectory(input: RecoveryInput, found: FoundSpool, directo
 }
 
 /**
- * A spool with something missing proves nothing by what it does not have: holds that no line decides are left to the sweep,
- * which charges their estimates. The files stay, with what is known of them; `turnpike ledger recovery` lists them.
+ * An incomplete spool does not show that a request was not sent: holds that no line decides are left to the sweep, which
+ * charges their estimates. The files are kept with a report of the damage; `turnpike ledger recovery` lists them.
  */
 async function quarantineDirectory(
   input: RecoveryInput,
@@ -213,7 +213,7 @@ async function quarantineUnusable(
   log.error({ lines: recovered.unusable.length, path }, 'lines of a spool could not be used and were kept aside')
 }
 
-/** @returns What was admitted without the database and has no settlement. */
+/** @returns Requests that were admitted without the database and have no settlement. */
 async function replaySettlements(
   files: readonly string[],
   sink: RecoverySink,
@@ -232,7 +232,7 @@ async function replaySettlements(
 }
 
 interface Dispatches {
-  /** Whether nothing is missing of what follows. */
+  /** Whether the logs are complete. */
   readonly complete: boolean
   readonly dispatched: ReadonlySet<CompletionId>
   readonly released: ReadonlySet<CompletionId>
@@ -268,18 +268,18 @@ const BATCH_BYTES = 8 * 1024 * 1024
 const NO_LINE = new Uint8Array(0)
 
 interface Recovered {
-  /** Settlements that the database did not have, exact or estimated. */
+  /** Settlements that were missing in the database, exact or estimated. */
   settled: number
-  /** What the database had already. */
+  /** Settlements and releases that the database already had. */
   already: number
   released: number
-  /** Lines that could not be read, or that the ledger refused. */
+  /** Lines that were unreadable, or that the ledger rejected. */
   readonly unusable: Uint8Array[]
 }
 
 interface RecoverySink {
   readonly recovered: Recovered
-  /** Rejects when the database is not available. @param line Kept if the ledger refuses the unit. */
+  /** Rejects if the database is unavailable. @param line Kept if the ledger rejects the unit. */
   add(unit: SettleUnit | ReleaseUnit, line?: Uint8Array): Promise<void>
   flush(): Promise<void>
 }

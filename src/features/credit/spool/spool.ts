@@ -1,9 +1,10 @@
 /**
- * The spool of this process: what a process that follows must know should this one die. A request is noted before it leaves
- * for a provider, its settlement before the answer's last byte, each by one `write(2)` and no wait; what the database has
- * taken is deleted. While the database is away, settlements are brought to the disk as well, in the background.
+ * The spool of this process: what the next process must know if this one dies. A request is recorded before it is sent to a
+ * provider, its settlement before the last byte of the answer, each with one `write(2)` and without waiting; records are
+ * deleted once the database has committed them. While the database is unavailable, settlements are also synced to disk, in
+ * the background.
  *
- * It knows no database and decides nothing about money.
+ * It does not access the database, and makes no decisions about money.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,13 +32,13 @@ import {
 import { dispatchedText, releasedText, unitText } from './records.ts'
 import { createReserve, createSpoolWriter, type SpoolEntry, type SpoolWriter, type SpoolWriterLog } from './writer.ts'
 
-/** What the spool may take on the disk; beyond it nothing is admitted. */
+/** Maximum size of the spool on disk; beyond it no request is admitted. */
 const MAX_SPOOL_BYTES = 256 * 1024 * 1024
-/** Settlements that may wait for the database; beyond it nothing is admitted. */
+/** Maximum number of settlements that wait for the database; beyond it no request is admitted. */
 const MAX_SPOOLED_SETTLEMENTS = 100_000
-/** Room that is kept for the settlement of each running request. */
+/** Space reserved for the settlement of each running request. */
 const SETTLEMENT_BYTES = 1024
-/** Small, since a stream that runs for an hour keeps the file in which its departure is noted. */
+/** Small, since a stream that runs for an hour keeps the segment with its record. */
 const DISPATCH_SEGMENT_BYTES = 256 * 1024
 const MONEY_SEGMENT_BYTES = 1024 * 1024
 
@@ -52,7 +53,7 @@ export interface SpoolOptions {
   readonly maxSettlements?: number
 }
 
-/** Where a hold's records are, noted in the hold itself. */
+/** Location of a hold's records, stored in the hold. */
 export interface SpooledHold {
   readonly id: CompletionId
   dispatchedAt: Segment | undefined
@@ -64,22 +65,22 @@ export interface Spool {
   room(running: number): boolean
   dispatched(hold: SpooledHold): void
   released(hold: SpooledHold): void
-  /** Resolves when the intent is on the disk; rejects when it cannot be brought there. */
+  /** Resolves when the intent is on disk; rejects if it cannot be written. */
   intent(hold: SpooledHold, unit: SettleUnit): Promise<void>
-  /** When it returns, the settlement outlives this process. */
+  /** When it returns, the settlement survives a crash of this process. */
   settled(unit: SettleUnit): SpoolEntry
-  /** What was noted for the hold goes when `committed` resolves. Promises that are the same cost one callback. */
+  /** Deletes the hold's records when `committed` resolves. Equal promises share one callback. */
   follow(committed: Promise<void>, settled: SpoolEntry, hold: SpooledHold): void
-  /** Brings all settlements to the disk, in the background. */
+  /** Syncs all settlements to disk, in the background. */
   sync(): void
-  /** For a process that is about to end as it is. Resolves when all settlements are on the disk. */
+  /** Called before the process ends without the database. Resolves when all settlements are on disk. */
   flush(): Promise<void>
-  /** Settlements that are not in the database. */
+  /** Number of settlements that are not in the database. */
   waiting(): number
-  /** Of these, the ones that no file has taken. */
+  /** Of these, the number that could not be written to a file. */
   unwritten(): number
   bytes(): number
-  /** Deletes everything if all of it is in the database, else leaves it for the next start. */
+  /** Deletes the spool if the database has all of it; otherwise the next start reads it. */
   close(): Promise<void>
 }
 
@@ -91,7 +92,7 @@ interface Parts {
   readonly writer: SpoolWriter
 }
 
-/** Throws when its directory cannot be made. */
+/** Throws if its directory cannot be created. */
 export function openSpool(options: SpoolOptions): Spool {
   const { maxBytes = MAX_SPOOL_BYTES, maxSettlements = MAX_SPOOLED_SETTLEMENTS } = options
   const parts = openParts(options)
@@ -170,8 +171,8 @@ function openParts(options: SpoolOptions): Parts {
 }
 
 /**
- * A release must be known for as long as what it takes back. Where it cannot be written it is only lost: the sweep then
- * charges the estimate, should this process die before the database has the release.
+ * A release is kept as long as the record that it reverses. If it cannot be written, it is lost: the sweep then charges the
+ * estimate if this process dies before the database has the release.
  */
 function endWithoutCharge({ dispatches, money, writer }: Parts, { id, dispatchedAt, intentAt }: SpooledHold): void {
   const end = (log: SpoolLog, before: Segment) => {
@@ -186,7 +187,7 @@ function endWithoutCharge({ dispatches, money, writer }: Parts, { id, dispatched
   if (intentAt !== undefined) end(money, intentAt)
 }
 
-/** What one promise of the committer stands for. */
+/** Records that one promise of the committer covers. */
 interface Group {
   readonly settled: SpoolEntry[]
   readonly dispatched: Segment[]

@@ -1,6 +1,6 @@
 /**
- * Writing to a disk that may be full or broken: what cannot be written waits in memory and is written when it can be, and
- * meanwhile nothing more is to be admitted.
+ * Writes to a disk that may be full or broken: what cannot be written waits in memory until it can, and meanwhile no request
+ * may be admitted.
  */
 
 import { renameSync, rmSync } from 'node:fs'
@@ -12,17 +12,17 @@ import { parseRecord, releasedText } from './records.ts'
 const RETRY_MS = 1_000
 const RESTORE_MS = 60_000
 const REPORT_EVERY_MS = 60_000
-/** A line that says nothing. */
+/** An empty record. */
 const PROBE = releasedText('' as CompletionId)
 
-/** What no file has taken yet. */
+/** Lines that are not written yet. */
 interface UnwrittenLine {
   readonly text: string
   writtenAt: Segment | undefined
   resolved: boolean
 }
 
-/** Where something was noted. */
+/** Location of a record. */
 export type SpoolEntry = Segment | UnwrittenLine
 
 export interface SpoolWriterLog {
@@ -42,17 +42,17 @@ export interface SpoolWriterInput {
 export interface SpoolWriter {
   /** Undefined: it could not be written. */
   dispatch(text: string): Segment | undefined
-  /** To the log of money, or to memory until that can be written. */
+  /** Appends to the log of settlements, or to memory until that can be written. */
   keep(text: string): SpoolEntry
-  /** Of what `keep` was given. */
+  /** Resolves a record of `keep`. */
   resolve(entry: SpoolEntry): void
-  /** Tells the operator, now and then, that a log cannot be written. */
+  /** Logs at intervals that a log cannot be written. */
   report(error: unknown): void
-  /** Whether something could not be written a moment ago. */
+  /** Whether a write failed recently. */
   failing(): boolean
-  /** What `keep` was given and has in memory alone. */
+  /** Number of records of `keep` that are only in memory. */
   unwritten(): number
-  /** Tries at once to write what is in memory alone. */
+  /** Tries at once to write the records that are only in memory. */
   drain(): void
   close(): Promise<void>
 }
@@ -112,7 +112,7 @@ function createBacklog(money: SpoolLog) {
       if (item.writtenAt === undefined) size -= 1
       else money.resolve(item.writtenAt)
     },
-    /** @returns false when not everything was taken. */
+    /** @returns false if some could not be written. */
     drain(append: (text: string) => Segment | undefined): boolean {
       waiting = waiting.filter(({ resolved, writtenAt }) => !resolved && writtenAt === undefined)
       for (const item of waiting) {
@@ -123,7 +123,7 @@ function createBacklog(money: SpoolLog) {
       waiting = []
       return true
     },
-    /** The log is all that is left for them. The answer that is kept with a settlement is the customer's, and stays out. */
+    /** Logs them as a last resort, without the answers that are kept with settlements: they belong to customers. */
     tell(log: SpoolWriterLog): void {
       for (const { text, writtenAt, resolved } of waiting) {
         const record = parseRecord(text)
@@ -135,7 +135,7 @@ function createBacklog(money: SpoolLog) {
   }
 }
 
-/** Space that is kept for this is given up first. */
+/** On a full disk, deletes the reserve and appends again. */
 function appendWith(spend: () => boolean, to: SpoolLog, text: string): Segment {
   try {
     return to.append(text)
@@ -158,7 +158,7 @@ function createReport({ log, clock }: SpoolWriterInput, unwritten: () => number)
   }
 }
 
-/** Takes the space again after a while. */
+/** Recreates the reserve after a delay. */
 function manageReserve(reserve: SpoolReserve) {
   let timer: NodeJS.Timeout | undefined
   let restoring: Promise<void> = Promise.resolve()
@@ -187,9 +187,9 @@ function manageReserve(reserve: SpoolReserve) {
 const RESERVE_BYTES = 4 * 1024 * 1024
 
 interface SpoolReserve {
-  /** Gives the space back. @returns false when there was none to give. */
+  /** Deletes the reserve. @returns false if there was none. */
   spend(): boolean
-  /** Takes the space again. @returns false when it cannot be had. Never rejects. */
+  /** Recreates the reserve. @returns false if there is no space. Never rejects. */
   restore(): Promise<boolean>
 }
 
