@@ -10,13 +10,13 @@ interface Waiting<Item, Result> {
 export interface BatcherOptions<Item> {
   /** Items of one call at most. */
   readonly size: number
-  /** Where more wait than go into a call, the items are taken round-robin by lane. Undefined: first come, first served. */
+  /** If more items wait than fit into a call, they are taken round-robin by lane. Undefined: first come, first served. */
   readonly laneOf?: (item: Item) => string
 }
 
 /**
- * Items that arrive while `work` is under way go into its next call, in order. A call that fails is repeated for each item
- * alone, so that a rejected one does not take the others with it; where the database is not available, all are rejected.
+ * Items that arrive while `work` runs go into its next call, in order. A failed call is repeated for each item separately, so
+ * that an invalid one does not fail the others; if the database is unavailable, all are rejected.
  * @param work Its results are in the order of the items.
  */
 export function createBatcher<Item, Result>(
@@ -36,7 +36,7 @@ export function createBatcher<Item, Result>(
   }
   const workThrough = async (): Promise<void> => {
     isWorking = true
-    await Promise.resolve() // those that begin together are carried out together
+    await Promise.resolve() // items of the same tick share a call
     while (waiting.length > 0) {
       if (laneOf !== undefined && waiting.length > size) waiting = roundRobin(waiting, ({ item }) => laneOf(item))
       const group = waiting.slice(0, size)
@@ -64,7 +64,7 @@ function roundRobin<Item>(items: readonly Item[], laneOf: (item: Item) => string
   return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item)
 }
 
-/** Whether the same again may succeed. */
+/** Whether a repetition may succeed. */
 export function mayPass(error: unknown): boolean {
   return error instanceof GatewayError && error.retryable
 }

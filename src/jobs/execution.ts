@@ -8,7 +8,7 @@ import { type ClaimedJob, type EndedStart, type Ending, finishAll, readDatabaseT
 const MAX_ERROR_LENGTH = 1_000
 const WRITE_AGAIN_MS = 500
 
-/** pino's logger, as far as it is needed here. */
+/** The part of pino's logger that is used here. */
 export interface JobLog {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
@@ -24,17 +24,17 @@ export interface StartInput {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly log: JobLog
-  /** By `clock`, when the claim was asked for: the lease is at least as long from then. */
+  /** Start of the claim by `clock`: the lease lasts at least from then. */
   readonly claimedAt: number
 }
 
 export interface Start {
   readonly job: ClaimedJob
-  /** Resolves when the handler has ended and that is written. Never rejects. */
+  /** Resolves when the handler has ended and its outcome is written. Never rejects. */
   readonly ended: Promise<void>
-  /** The lease was renewed by a request made at `at`, by the clock. */
+  /** Called after a renewal whose request was sent at `at`, by the clock. */
   renewed(at: number): void
-  /** By our own clock; the database may still have the job as ours. */
+  /** The lease has expired by our own clock; in the database the job may still be ours. */
   leaseIsOver(): boolean
   interrupt(reason: JobInterrupted['reason']): void
 }
@@ -56,7 +56,7 @@ export function startJob(input: StartInput): Start {
   }
 }
 
-/** Undefined: the handler has done it. */
+/** Undefined: the handler has finished the job itself. */
 type Outcome = Ending | undefined
 
 async function handle({ job, kind, db, owner, leaseMs, log }: StartInput, signal: AbortSignal): Promise<Outcome> {
@@ -68,7 +68,7 @@ async function handle({ job, kind, db, owner, leaseMs, log }: StartInput, signal
     await kind.handler(job, { signal, stillMine })
   } catch (error) {
     const ending = endingOf(error, { job, kind, signal })
-    // Who says when to try again expected this, and tells of it where it belongs.
+    // A handler that chooses the time of the retry expected the failure, and reports it itself.
     if (!(error instanceof TryAgainIn)) tellFailure(log, fieldsOf(job), ending)
     return ending
   }
@@ -84,8 +84,8 @@ async function endingOfDone({ kind, db }: StartInput): Promise<Ending> {
 
 function endingOf(error: unknown, start: { job: ClaimedJob; kind: JobKind; signal: AbortSignal }): Ending {
   const { job, kind, signal } = start
-  // Whatever it stumbled over when it was stopped, it did not fail. A lease that ran out while this process stood
-  // still may be nobody's yet: then the job is taken again at once, here or elsewhere.
+  // An error after the signal was aborted is no failure. If the lease expired while this process was suspended, the job may
+  // have no new owner yet: then it is claimed again at once, here or elsewhere.
   if (signal.aborted) return { kind: 'again', inMs: 0, error: undefined }
   const text = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_LENGTH)
   const failures = job.failures + 1
@@ -100,7 +100,7 @@ interface Writing {
   readonly leaseIsOver: () => boolean
 }
 
-/** While the database is away it is tried again, as long as nobody else can have the job. */
+/** Retries while the database is unavailable, as long as no other process can own the job. */
 async function write(input: StartInput, { outcome, signal, leaseIsOver }: Writing): Promise<void> {
   const { finish, job, log } = input
   const { id, attempt } = job
@@ -136,10 +136,10 @@ function isLost(signal: AbortSignal): boolean {
   return signal.reason instanceof JobInterrupted && signal.reason.reason === 'lost'
 }
 
-/** Starts that one statement finishes. */
+/** Number of starts that one statement finishes. */
 const BATCH_SIZE = 500
 
-/** Resolves when the end is committed; false: the job was no longer the owner's. Rejects when it could not be written. */
+/** Resolves when the end is committed; false: the owner had lost the job. Rejects if it cannot be written. */
 export type Finish = (start: EndedStart) => Promise<boolean>
 
 /** Finishes concurrent starts in one statement. */

@@ -1,6 +1,6 @@
 /**
- * The row by which other processes know that this one is there. Who was not seen for 30 s, by the database's clock, is
- * gone: its holds may be swept, its spool read.
+ * The lease of this process: a row that shows other processes that it runs. A process without a renewal for 30 s, by the
+ * database's clock, counts as dead: its holds may be swept and its spool read.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
@@ -9,15 +9,15 @@ import { databaseNow, databaseTimeIn } from './sql.ts'
 
 export const LEASE_MS = 30_000
 export const RENEW_EVERY_MS = 5_000
-/** A longer silence of the database looks to everybody as if all others were gone. */
+/** After a longer outage of the database every process would take all others for dead. */
 export const LEASE_GAP_MS = 15_000
-/** Without a renewal for so long a process takes its own lease for lapsed: before others may take it for gone. */
+/** Age at which a process counts its own lease as lapsed: before others count it as dead. */
 export const LAPSE_MS = 25_000
-/** How long a renewal that is due may take before its caller continues without it. */
+/** The longest wait of a caller for a renewal that is due. */
 const RENEWAL_TIMEOUT_MS = 3_000
 /** After a lapse: a sweep of another process may have begun before the renewal, and end after it. */
 const CHECKS_AFTER_LAPSE = 3
-/** A process that lived for longer could have swept by itself. */
+/** A process that ran longer could have swept by itself. */
 const SHORT_LIFE_MS = 2 * LEASE_MS
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000
 const RENEWALS_AN_HOUR = 3_600_000 / RENEW_EVERY_MS
@@ -28,7 +28,7 @@ export interface InstanceReport {
   readonly load: number
   /** 99th percentile of event-loop delay since the report before. */
   readonly lagMs: number
-  /** Completions under way. */
+  /** Completions in flight. */
   readonly activeRequests: number
 }
 
@@ -37,7 +37,7 @@ export interface InstanceLeaseInput {
   readonly instanceId: string
   readonly version: string
   readonly role: string
-  /** Where other processes and operators reach it; undefined: nowhere yet. */
+  /** Address for other processes and operators; undefined: not listening yet. */
   readonly address: string | undefined
   /** Undefined: the row has no vitals. */
   readonly report?: (() => InstanceReport) | undefined
@@ -52,26 +52,26 @@ export interface InstanceLeaseInput {
 
 /** What depends on the lease: the holds of this process, which others may sweep once it has lapsed. */
 export interface LeaseGuard {
-  /** The lease has lapsed and cannot be renewed, and other processes may be there to sweep. */
+  /** The lease has lapsed and cannot be renewed, and other processes may sweep. */
   lapsed(): void
-  /** The lease was renewed after a lapse: holds may have been swept meanwhile. Rejects when the database is not available. */
+  /** The lease was renewed after a lapse: holds may have been swept meanwhile. Rejects when the database is unavailable. */
   regained(): Promise<void>
 }
 
 export interface InstanceLease {
-  /** Resolves when other processes see this one; rejects when the database is not available. */
+  /** Resolves when other processes see this one; rejects when the database is unavailable. */
   start(): Promise<void>
-  /** Where it is reached from now on; undefined: nowhere, though it lives. Never rejects. */
+  /** Changes the address; undefined: not reachable. Never rejects. */
   moveTo(address: string | undefined): Promise<void>
-  /** Renews now. Never rejects. Without it the lease renews itself every 5 s. */
+  /** Renews now, in addition to the renewal every 5 s. Never rejects. */
   renew(): Promise<void>
-  /** Resolves at once where the lease has not lapsed, else when it was renewed; false: it could not be. Never rejects. */
+  /** Resolves at once unless the lease has lapsed, else after its renewal; false: it failed. Never rejects. */
   ensure(): Promise<boolean> | boolean
-  /** Whether it was renewed without a gap for as long as others are given: only then may others be taken for gone. */
+  /** Whether it was renewed without a gap for as long as a lease lasts: only then may others count as dead. */
   steady(): boolean
-  /** Processes that were seen lately, this one among them, as of the last renewal. */
+  /** Number of live processes including this one, as of the last renewal. */
   processes(): number
-  /** Deletes the row, if the database is there. */
+  /** Deletes the row, if the database is available. */
   close(): Promise<void>
 }
 
@@ -114,9 +114,9 @@ interface LeaseState {
   seenAt: number | undefined
   processes: number
   renewals: number
-  /** How often the guard is yet to look at what is held. */
+  /** Remaining checks of the holds by the guard. */
   checks: number
-  /** When the last renewal was asked for, by our own clocks: the lease is at least as long from then. */
+  /** Start of the last renewal by our own clocks: the lease lasts at least from then. */
   renewed: { readonly clock: number; readonly now: number }
 }
 
@@ -147,7 +147,7 @@ function createRenewal(input: InstanceLeaseInput, state: LeaseState) {
       })
     return under
   }
-  /** The first may have been under way since before the lapse, on a connection that is gone. */
+  /** The first one may have started before the lapse, on a connection that is closed. */
   const renewInTime = async () => {
     const timer = new AbortController()
     const late = sleep(RENEWAL_TIMEOUT_MS, undefined, { signal: timer.signal, ref: false }).catch(() => undefined)
@@ -158,7 +158,7 @@ function createRenewal(input: InstanceLeaseInput, state: LeaseState) {
   return { hasLapsed, touch, renew, ensure: () => !hasLapsed() || renewInTime(), idle: async () => under }
 }
 
-/** Writes the row, and reads what it says of this process among the others. */
+/** Writes the row, and reads the state of this process and the others. */
 async function writeLease(input: InstanceLeaseInput, state: LeaseState): Promise<void> {
   const { db, instanceId: own } = input
   const seen = await writeRow({ ...input, address: state.address })
@@ -171,7 +171,7 @@ async function writeLease(input: InstanceLeaseInput, state: LeaseState): Promise
   if (state.renewals++ % RENEWALS_AN_HOUR === 0) await forgetInstances(db)
 }
 
-/** A process by its row; times of the database's clock. */
+/** A row of a process; times by the database's clock. */
 export interface SeenInstance {
   readonly id: string
   readonly startedAt: number
@@ -179,8 +179,8 @@ export interface SeenInstance {
 }
 
 /**
- * Since when renewals were written without a gap, by this process and those that came to a quick end before it: also one
- * of a crash loop can say that a process was away for as long as others were not.
+ * Start of the period in which renewals were written without a gap, by this process and by short-lived ones before it, so
+ * that a process in a crash loop can also tell that another one is dead.
  */
 export function unbrokenSince(
   instances: readonly SeenInstance[],
@@ -206,8 +206,8 @@ async function deleteRow({ db, instanceId, log }: InstanceLeaseInput): Promise<v
 }
 
 /**
- * Whether another process has not been seen for so long that it must be gone. Nobody is, for a process whose own lease
- * is not fresh: on a machine that was asleep every lease has run out.
+ * Whether another process counts as dead. None does while the own lease is not fresh: after a suspension of the machine
+ * every lease has expired.
  */
 export async function isGone(db: Kysely<Database>, other: string, own: string): Promise<boolean> {
   const seen = await db
@@ -223,12 +223,12 @@ export async function isGone(db: Kysely<Database>, other: string, own: string): 
   return seen.length === 1 && seen[0]?.id === own
 }
 
-/** Rows of processes that were not seen for a day. */
+/** Deletes rows of processes without a renewal for a day. */
 export async function forgetInstances(db: Kysely<Database>): Promise<void> {
   await db.deleteFrom('instance').where('seen_at', '<', databaseTimeIn(-FORGOTTEN_AFTER_MS)).execute()
 }
 
-/** Long enough for a chain of short lives as long as a lease. */
+/** Long enough for a chain of short-lived processes as long as a lease. */
 async function seenLately(db: Kysely<Database>): Promise<readonly SeenInstance[]> {
   const rows = await db
     .selectFrom('instance')

@@ -1,4 +1,4 @@
-/** What background work is: a job, what its handler is given, and how its kind is run. */
+/** Defines background work: jobs, what handlers receive, and the settings of a kind. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 
@@ -7,9 +7,9 @@ export interface Job {
   readonly kind: string
   /** Unique within its kind. */
   readonly name: string
-  /** What was enqueued, read from JSON. */
+  /** The enqueued value, parsed from JSON. */
   readonly payload: unknown
-  /** Its starts so far, this one included. Rises with every one, so it also tells an owner from the owners before. */
+  /** Number of its starts, including this one. It increases with each, so it identifies the owner (fencing). */
   readonly attempt: number
   /** Unix milliseconds. */
   readonly createdAt: number
@@ -17,13 +17,13 @@ export interface Job {
 
 export interface JobContext {
   /**
-   * Aborted with a `JobInterrupted`: at once when the job is another process's, or when this one stops. A handler that
-   * does not pass it on to a part of its work finishes that part first; a stop waits for it for a while.
+   * Aborted with a `JobInterrupted` when another process owns the job, or when this one stops. A handler finishes a part
+   * of its work to which it does not pass the signal; a stop waits for it for a limited time.
    */
   readonly signal: AbortSignal
   /**
-   * Renews the lease; false when the job is no longer this start's. Given a transaction it fences what else is written
-   * there: nobody can take the job over before that is committed.
+   * Renews the lease; false if this start no longer owns the job. Within a transaction it fences the other writes: no
+   * process can take the job over before the commit.
    */
   stillMine(db?: Kysely<Database>): Promise<boolean>
 }
@@ -32,15 +32,15 @@ export interface JobContext {
 export type JobHandler = (job: Job, context: JobContext) => Promise<unknown>
 
 export interface JobKind {
-  /** A job may be run more than once: by whoever takes it over from a process that died in it. */
+  /** A job may run more than once: another process repeats it after a crash. */
   readonly handler: JobHandler
-  /** Milliseconds until it is tried again after a start of it has failed for the `failures`-th time. */
+  /** Milliseconds until the retry after the `failures`-th failure. */
   readonly backoff: (failures: number) => number
-  /** A job that has failed so often has failed for good. */
+  /** Failures after which it is not retried. */
   readonly maxAttempts: number
   /** Jobs of the kind that one process runs at once. */
   readonly concurrency: number
-  /** Jobs of one lane that run at once, in all processes together. Undefined: as many as there is room for. */
+  /** Concurrent jobs of a lane, in all processes together. Undefined: no limit. */
   readonly laneConcurrency?: number | undefined
   /** The kind is a schedule: one job that starts again so long after it has ended. */
   readonly everyMs?: number | undefined
@@ -48,7 +48,7 @@ export interface JobKind {
   readonly nextAt?: ((afterMs: number) => number) | undefined
 }
 
-/** A handler throws it where it knows better than `backoff` when to try again. It counts as a failure like any other. */
+/** Thrown by a handler to retry at a time of its choice instead of `backoff`. It counts as a failure. */
 export class TryAgainIn extends Error {
   override readonly name = 'TryAgainIn'
   readonly inMs: number
@@ -59,7 +59,7 @@ export class TryAgainIn extends Error {
   }
 }
 
-/** A handler throws it when no further start can help: the job has failed for good. */
+/** Thrown by a handler when a retry cannot help: the job has failed permanently. */
 export class GiveUp extends Error {
   override readonly name = 'GiveUp'
 }
@@ -82,8 +82,8 @@ const EPOCH_WEEKDAY = 4
 const RETRY_OF_SCHEDULES_MS = 60_000
 
 /**
- * A kind with a single job, which runs in one process at a time, and again `intervalMs` after it has ended, for ever.
- * After a failure it is tried again within a minute; what was missed while no process ran is not made up for.
+ * Returns a kind with a single job, which runs in one process at a time, and again `intervalMs` after its end. After a
+ * failure it is retried within a minute; runs that were missed while no process ran are skipped.
  */
 export function every(intervalMs: number, handler: JobHandler): JobKind {
   return {
@@ -104,8 +104,8 @@ export interface WeeklyTime {
 }
 
 /**
- * A kind with a single job that runs in one process at a time, every week. After a failure it is retried every minute; of
- * the runs that were missed while no process ran, the last is made up for.
+ * Returns a kind with a single job that runs in one process at a time, every week. After a failure it is retried every
+ * minute; of the runs that were missed while no process ran, only the last one is executed.
  */
 export function weekly({ weekday, hour, minute }: WeeklyTime, handler: JobHandler): JobKind {
   const nextAt = (afterMs: number): number => {
@@ -127,7 +127,7 @@ export function doubling(firstMs: number, maxMs: number): JobKind['backoff'] {
 const JITTER = 0.02
 
 /**
- * Tries again after each of the delays in turn, lengthened by up to 2 %, and then no more.
+ * Retries after each of the delays, lengthened by up to 2 %, then stops.
  * @param random In [0, 1).
  */
 export function afterDelays(

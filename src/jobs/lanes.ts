@@ -1,6 +1,6 @@
 /**
- * Selects the jobs to start, round-robin by lane: each look continues after the lanes that were served last, and takes one job
- * of each before a second of any. Its cost depends on the jobs requested, not on those waiting.
+ * Selects the jobs to start, round-robin by lane: each poll continues after the lanes that were served last, and takes one
+ * job of each before a second of any. Its cost depends on the number of jobs requested, not on those waiting.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { dialectOf, readRows } from '../db/dialect.ts'
@@ -8,16 +8,16 @@ import type { Database } from '../db/schema/schema.ts'
 import { isUnclaimed } from './queue.ts'
 import { databaseNow, hasIdIn, isListed, listRows, numberAt, textAt } from './sql.ts'
 
-/** Lanes looked at in one query. */
+/** Lanes examined in one query. */
 const LANES_SIZE = 100
-/** Looked at in the first query beyond those there is room for: a few may be full. */
+/** Extra lanes examined in the first query, since some may be full. */
 const SPARE_LANES = 10
-/** Such queries in one look: the next one goes on where it stopped. */
+/** Maximum number of such queries in a poll; the next poll continues there. */
 const MAX_LANE_QUERIES = 10
 
 export interface SleepingJob {
   readonly id: string
-  /** Milliseconds until it is due; 0 or less: it is. */
+  /** Milliseconds until it is due; 0 or less: due now. */
   readonly dueInMs: number
 }
 
@@ -26,13 +26,13 @@ interface Looking {
   readonly limit: number
 }
 
-/** Jobs that wait for their time, or were lost by who ran them, the first due first. Asks the reader, as all here do. */
+/** Returns scheduled jobs and jobs with expired leases, ordered by due time. Like all queries here it uses the reader. */
 export async function findSleeping(db: Kysely<Database>, { kinds, limit }: Looking): Promise<readonly SleepingJob[]> {
   const rows = await db
     .selectFrom('job')
     .select(['id', 'run_at', databaseNow().as('now')])
     .where('ended_at', 'is', null)
-    .where('ready', '=', sql.lit(0)) // as the index says it: a parameter would hide it
+    .where('ready', '=', sql.lit(0)) // a literal, since PostgreSQL cannot match a parameter to the partial index
     // Not by the unique index, whose rows of a kind are mostly ended jobs.
     .where(sql`kind || ''`, 'in', kinds)
     .where(isUnclaimed)
@@ -42,7 +42,7 @@ export async function findSleeping(db: Kysely<Database>, { kinds, limit }: Looki
   return rows.map(({ id, run_at, now }) => ({ id, dueInMs: run_at - now }))
 }
 
-/** Puts those into their lanes whose time has come. Several processes that do so at once do not wait for each other. */
+/** Moves due jobs into their lanes. Concurrent processes do not wait for each other. */
 export async function wakeSleeping(db: Kysely<Database>, jobs: readonly SleepingJob[]): Promise<void> {
   const sleeping = db
     .selectFrom('job')
@@ -56,13 +56,13 @@ export async function wakeSleeping(db: Kysely<Database>, jobs: readonly Sleeping
   await db.updateTable('job').set({ ready: 1 }).where(hasIdIn(db, mine)).execute()
 }
 
-/** Those kinds of which something is ready. */
+/** Returns the kinds with ready jobs. */
 export async function findReadyKinds(db: Kysely<Database>, kinds: readonly string[]): Promise<readonly string[]> {
   const rows = listRows(
     db,
     kinds.map((kind) => [kind]),
   )
-  // Not `exists`, nor any join: what was ready when PostgreSQL last counted says nothing of what is, and it reads all of it.
+  // No `exists` and no join: the planner's statistics are outdated for this table, and it would read all of it.
   const found = await readRows(
     db,
     sql<{ kind: string }>`select ${textAt(0)} as kind from ${rows} where (select lane from job
@@ -73,17 +73,17 @@ export async function findReadyKinds(db: Kysely<Database>, kinds: readonly strin
 
 export interface DueJobsInput {
   readonly kind: string
-  /** So many jobs at most. */
+  /** Maximum number of jobs. */
   readonly room: number
   /** Jobs of one lane that run at once; undefined: any number. */
   readonly laneConcurrency: number | undefined
-  /** The lane that was served last; empty: begin with the first. */
+  /** The lane that was served last; empty: start with the first. */
   readonly after: string
 }
 
 export interface DueJobs {
   readonly jobs: readonly ReadyJob[]
-  /** The lane to go on after. */
+  /** The lane after which the next poll continues. */
   readonly last: string
 }
 
@@ -92,7 +92,7 @@ export interface ReadyJob {
   readonly lane: string
 }
 
-/** The jobs whose turn it is; none: nothing is ready, or all lanes with something run what they may. */
+/** Returns the jobs to start; empty: none is ready, or all lanes with ready jobs are full. */
 export async function findDueJobs(db: Kysely<Database>, input: DueJobsInput): Promise<DueJobs> {
   const { kind, room, laneConcurrency = Number.POSITIVE_INFINITY, after } = input
   const { lanes, last } = await findOpenLanes(db, { kind, room, laneConcurrency, after })
@@ -112,7 +112,7 @@ interface Lane {
   readonly running: number
 }
 
-/** At most `room` lanes that may run something more, in the order of their turns, and the last one that was looked at. */
+/** Returns at most `room` lanes that are not full, in round-robin order, and the last lane examined. */
 async function findOpenLanes(db: Kysely<Database>, input: DueJobsInput & { readonly laneConcurrency: number }) {
   const { kind, room, laneConcurrency, after } = input
   const lanes: Lane[] = []
@@ -135,12 +135,12 @@ async function findOpenLanes(db: Kysely<Database>, input: DueJobsInput & { reado
   return { lanes, last }
 }
 
-/** From lane to lane by the index, whatever is in them. */
+/** Steps from lane to lane by the index, independent of their contents. */
 async function readLanes(
   db: Kysely<Database>,
   { kind, after, limit }: { readonly kind: string; readonly after: string; readonly limit: number },
 ) {
-  // Not `min(lane)`, for which PostgreSQL reads all that is ready where it does not know how much that is.
+  // Not `min(lane)`, for which PostgreSQL reads all ready jobs if its statistics are outdated.
   const next = (lane: unknown) => sql`(select lane from job where kind = ${kind} and ready = 1 and ended_at is null
     and lane > ${lane} order by lane limit 1)`
   const lanes = await readRows(
@@ -163,7 +163,7 @@ interface PickedJob extends ReadyJob {
 
 type WantedLanes = readonly (readonly [lane: string, jobs: number])[]
 
-/** The first jobs of each lane, from one to the next by the index. */
+/** Returns the first jobs of each lane, stepping by the index. */
 async function pickJobs(db: Kysely<Database>, kind: string, lanes: WantedLanes): Promise<readonly PickedJob[]> {
   const due = sql`kind = ${kind} and ready = 1 and ended_at is null and run_at <= ${databaseNow()}
     and (lease_until is null or lease_until <= ${databaseNow()})`
@@ -172,7 +172,7 @@ async function pickJobs(db: Kysely<Database>, kind: string, lanes: WantedLanes):
   return readRows(db, pick(wanted, due))
 }
 
-/** As SQLite does not know it, and so that PostgreSQL cannot think of reading the whole table instead. */
+/** SQLite has no `lateral`; on PostgreSQL it prevents a scan of the whole table. */
 function pickLaterally(wanted: RawBuilder<unknown>, due: RawBuilder<unknown>): RawBuilder<PickedJob> {
   return sql<PickedJob>`with ${wanted} select pick.id, pick.lane, pick.place from wanted cross join lateral (
       select id, lane, row_number() over (order by priority, run_at, id) - 1 as place from job

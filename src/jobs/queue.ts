@@ -1,6 +1,6 @@
 /**
- * The job queue as rows: enqueue, claim, renew, finish. Every start of a job increments its `attempt`, and later writes of an
- * owner whose attempt has passed are rejected (fencing).
+ * The job queue in a table: enqueue, claim, renew, finish. Every start of a job increments its `attempt`; writes of an owner
+ * with an earlier attempt are rejected (fencing).
  */
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely'
 import { acquireAdvisoryLock, dialectOf } from '../db/dialect.ts'
@@ -11,7 +11,7 @@ import { carriable, databaseNow, databaseTimeIn, hasIdIn, isListed, listRows, nu
 
 /** A job as its start needs it. */
 export interface ClaimedJob extends Job {
-  /** Its starts so far that ended in an error; the others were lost with their process, or interrupted by its stop. */
+  /** Starts that ended in an error; others were lost with their process, or interrupted by its stop. */
   readonly failures: number
 }
 
@@ -21,7 +21,7 @@ export interface Claim {
   readonly leaseMs: number
 }
 
-/** Takes those that are due and nobody's: of several processes that try, one gets each. */
+/** Claims due jobs without an owner; of several concurrent processes one gets each job. */
 export async function claim(db: Kysely<Database>, { jobs, owner, leaseMs }: Claim): Promise<readonly ClaimedJob[]> {
   const due = db
     .selectFrom('job')
@@ -30,7 +30,7 @@ export async function claim(db: Kysely<Database>, { jobs, owner, leaseMs }: Clai
     .where('ended_at', 'is', null)
     .where('run_at', '<=', databaseNow())
     .where(isUnclaimed)
-  // What another is just taking is not waited for; SQLite's writers follow one another anyway.
+  // Skips jobs that another process is claiming; SQLite serializes writers anyway.
   const free = dialectOf(db) === 'postgres' ? due.forUpdate().skipLocked() : due
   const claimed = await db
     .updateTable('job')
@@ -48,7 +48,7 @@ export interface LaneClaim extends Claim {
   readonly laneConcurrency: number
 }
 
-/** The same, as far as their lanes have room: processes that claim do so one after another, so none counts too few. */
+/** Claims jobs within the limits of their lanes. Claiming processes are serialized, so that each counts all running jobs. */
 export async function claimInLanes(db: Kysely<Database>, input: LaneClaim): Promise<readonly ClaimedJob[]> {
   const { kind, jobs, laneConcurrency } = input
   return db.transaction().execute(async (transaction) => {
@@ -77,7 +77,7 @@ export interface Renewal {
   readonly leaseMs: number
 }
 
-/** A lease that has expired stays so, whoever had it: another may be about to claim it. @returns The ids of those renewed. */
+/** Renews leases that have not expired: another process may be claiming expired ones. @returns The IDs of renewed jobs. */
 export async function renew(db: Kysely<Database>, { jobs, owner, leaseMs }: Renewal): Promise<readonly string[]> {
   const rows = listRows(db, inOrder(jobs).map(identityOf))
   const renewed = await sql<{ id: string }>`
@@ -89,18 +89,18 @@ export async function renew(db: Kysely<Database>, { jobs, owner, leaseMs }: Rene
   return renewed.rows.map(({ id }) => id)
 }
 
-/** How a start of a job came out. */
+/** The outcome of a start. */
 export type Ending =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly error: string }
-  /** It waits for another start. `error` undefined: nothing was wrong. */
+  /** It waits for another start. `error` undefined: no failure. */
   | { readonly kind: 'again'; readonly inMs: number; readonly error: string | undefined }
 
 export interface Held extends Pick<Job, 'id' | 'attempt'> {
   readonly owner: string
 }
 
-/** @returns False when the job was no longer the owner's: nothing was written. */
+/** @returns False if the owner had lost the job; then nothing was written. */
 export async function finish(db: Kysely<Database>, { id, attempt, owner }: Held, ending: Ending): Promise<boolean> {
   return (await finishAll(db, owner, [{ id, attempt, ending }])).length > 0
 }
@@ -109,7 +109,7 @@ export interface EndedStart extends Pick<Job, 'id' | 'attempt'> {
   readonly ending: Ending
 }
 
-/** All in one statement. @returns Those that were still the owner's; of the others nothing was written. */
+/** Finishes all in one statement. @returns The jobs that were still owned; nothing was written for the others. */
 export async function finishAll(
   db: Kysely<Database>,
   owner: string,
@@ -138,7 +138,7 @@ function identityOf({ id, attempt }: Pick<Job, 'id' | 'attempt'>): readonly [str
   return [id, attempt]
 }
 
-/** Statements that lock the same rows in the same order do not wait for each other in a circle. */
+/** Statements that lock rows in the same order cannot deadlock. */
 function inOrder<Row extends Pick<Job, 'id'>>(rows: readonly Row[]): readonly Row[] {
   return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }
@@ -172,40 +172,40 @@ export async function forgetEnded(
   return Number(result.numDeletedRows)
 }
 
-/** Ids of jobs sort by time, and tell it as those of completions do: what ended before a time was made before it. */
+/** IDs of jobs sort by creation time, like those of completions; a job that ended before a time was created before it. */
 function firstIdOf(ms: number): string {
   return `job_${completionIdFloor(ms).slice('chatcmpl-'.length)}`
 }
 
 export interface NewJob {
   readonly kind: string
-  /** Unique within its kind: the same again adds nothing, as long as the job or what is remembered of it is there. */
+  /** Unique within its kind: a second job with the name is not added while the row of the first exists. */
   readonly name: string
-  /** Anything that JSON can carry. */
+  /** A JSON value. */
   readonly payload: unknown
   /** Unix milliseconds; undefined: at once. */
   readonly runAt?: number | undefined
-  /** Whose work it is, an account or a receiver, never empty: lanes of a kind take turns. Undefined: one lane with all such jobs. */
+  /** An account or a receiver, never empty; lanes of a kind are served round-robin. Undefined: the lane of all such jobs. */
   readonly lane?: string | undefined
-  /** 0 to 9, by default 5. Within a lane 0 comes first, whatever is waiting longer; lanes take turns all the same. */
+  /** 0 to 9, default 5. Within a lane 0 comes first, even before older jobs; it does not affect other lanes. */
   readonly priority?: number | undefined
 }
 
-/** Of jobs without one. */
+/** The lane of jobs without one. */
 const COMMON_LANE = '*'
 const USUAL_PRIORITY = 5
 /** Jobs of one statement. */
 const BULK_SIZE = 1_000
 
 /**
- * Inside a transaction the job is there exactly if that is committed.
- * @returns False when there is already a job of this kind and name.
+ * Inside a transaction the job is added if and only if it commits.
+ * @returns False if a job of this kind and name exists.
  */
 export async function enqueue(db: Kysely<Database>, job: NewJob, ids: Pick<IdSource, 'job'>): Promise<boolean> {
   return (await insert(db, [job], ids)) > 0
 }
 
-/** One statement for each 1 000 jobs; all of them or none only inside a transaction. @returns How many are new. */
+/** Adds jobs with a statement for each 1 000; atomic only inside a transaction. @returns The number of new jobs. */
 export async function enqueueAll(
   db: Kysely<Database>,
   jobs: readonly NewJob[],
@@ -234,8 +234,8 @@ async function insert(db: Kysely<Database>, jobs: readonly NewJob[], ids: Pick<I
 const SCHEDULE = 'schedule'
 
 /**
- * Makes the one job of a kind that is a schedule: due at once, or by the calendar if it goes by that. One that is due
- * later than the schedule says is brought forward.
+ * Creates the single job of a schedule: due at once, or by its calendar. A job that is due later than scheduled is moved
+ * forward.
  */
 export async function schedule(
   db: Kysely<Database>,

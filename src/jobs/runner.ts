@@ -28,29 +28,29 @@ export interface JobRunnerOptions {
   /** Monotonic milliseconds. */
   readonly clock: () => number
   readonly pollMs?: number
-  /** A job whose lease was not renewed for so long is taken over. Renewed four times as often. */
+  /** Duration of a lease, which is renewed four times as often; then another process takes the job over. */
   readonly leaseMs?: number
   readonly stopMs?: number
 }
 
 export interface JobRunner {
   start(): void
-  /** A job may be due: looks now. */
+  /** Polls now, since a job may be due. */
   wake(): void
-  /** Adds a job and wakes. Inside a transaction use the function `enqueue`, and wake when that is committed. */
+  /** Adds a job and wakes the runner. Inside a transaction use the function `enqueue`, and wake after the commit. */
   enqueue(job: NewJob): Promise<boolean>
-  /** Resolves when the look under way has ended: everything was begun that was due when it was asked for. */
+  /** Resolves when the current poll has ended: all jobs that were due at the call have started. */
   looked(): Promise<void>
-  /** Jobs that run in this process. */
+  /** Number of jobs running in this process. */
   running(): number
-  /** Starts nothing more, tells handlers to stop, and waits for them for at most `stopMs`. Never rejects. */
+  /** Starts no more jobs, aborts the handlers' signals, and waits for them for at most `stopMs`. Never rejects. */
   stop(): Promise<void>
 }
 
 interface RunnerContext extends Required<JobRunnerOptions> {
-  /** What runs, by the ids of the jobs. */
+  /** Running jobs by ID. */
   readonly starts: Map<string, Start>
-  /** Of each kind, the lane that was served last. */
+  /** The lane that was served last, by kind. */
   readonly lastLanes: Map<string, string>
   readonly finish: Finish
   readonly wake: () => void
@@ -97,7 +97,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   }
 }
 
-/** Looks again and again, one look at a time. */
+/** Polls repeatedly, one poll at a time. */
 function createLoop(context: RunnerContext) {
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
@@ -158,17 +158,17 @@ function withinMs(work: Promise<unknown>, ms: number): Promise<void> {
   })
 }
 
-/** Read first: mostly nothing is due, and what comes next is all that is wanted. */
+/** Rows of the first read: usually no job is due, and only the time of the next one is needed. */
 const GLANCE_SIZE = 20
-/** Jobs whose time has come that are woken by one statement, and how many such statements a look makes at most. */
+/** Due jobs that one statement wakes, and the maximum number of such statements in a poll. */
 const WAKE_SIZE = 1_000
 const MAX_WAKES = 20
-/** Where others were faster, the next look comes so much sooner than usual. */
+/** Factor by which the next poll is earlier if other processes were faster. */
 const SOONER = 20
-/** Starts of a job that may be lost to crashes and stops, beyond its `maxAttempts`. */
+/** Starts of a job that may be lost to crashes and stops, in addition to its `maxAttempts`. */
 const SPARE_STARTS = 5
 
-/** @returns Milliseconds until the next look. */
+/** @returns Milliseconds until the next poll. */
 async function takeDue(context: RunnerContext): Promise<number> {
   const waitMs = await wakeDue(context)
   for (;;) {
@@ -180,7 +180,7 @@ async function takeDue(context: RunnerContext): Promise<number> {
   }
 }
 
-/** @returns Milliseconds until something is due, at most `pollMs`. */
+/** @returns Milliseconds until a job is due, at most `pollMs`. */
 async function wakeDue({ db, kinds, pollMs, stopping }: RunnerContext): Promise<number> {
   let limit = GLANCE_SIZE
   for (let wakes = 0; wakes < MAX_WAKES && !stopping(); wakes++) {
@@ -193,7 +193,7 @@ async function wakeDue({ db, kinds, pollMs, stopping }: RunnerContext): Promise<
   return 0
 }
 
-/** One look at each kind that has room, so that a long queue of one does not hide the others. */
+/** Polls each kind that is not full, so that a long queue of one does not delay the others. */
 async function claimReadyKinds(context: RunnerContext, room: ReadonlyMap<string, number>) {
   let seen = 0
   let claimed = 0
@@ -228,7 +228,7 @@ function roomOf({ kinds, starts }: RunnerContext): ReadonlyMap<string, number> {
   return room
 }
 
-/** Resolves when the handler has begun, or when the job turned out not to be for it. */
+/** Resolves when the handler has started, or when no handler starts. */
 async function launch(context: RunnerContext, job: ClaimedJob, claimedAt: number): Promise<void> {
   const { kinds, starts, log, finish } = context
   const { id, attempt } = job

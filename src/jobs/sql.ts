@@ -8,7 +8,7 @@ import type { Database } from '../db/schema/schema.ts'
 
 /**
  * Unix milliseconds by the database's clock, the one that all processes share. Leases and due times are compared with it,
- * so that no process's own clock decides who may run what.
+ * so that no process depends on its own clock.
  */
 export function databaseNow(): RawBuilder<number> {
   return sql<number>`turnpike_now()`

@@ -162,7 +162,7 @@ export function brokenAnswer(message: string, cause?: unknown): ProviderError {
   return new ProviderError({ kind: 'failed', message, status: 0 }, cause === undefined ? undefined : { cause })
 }
 
-/** What a status means in every protocol when the body says nothing more particular. Others are `failed`. */
+/** Kinds by status in every protocol, unless the body is more specific. Others are `failed`. */
 export const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   400: 'rejected',
   401: 'credentials',
@@ -173,7 +173,7 @@ export const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   503: 'overloaded',
 }
 
-/** Reads the text of an error's message, where nothing else tells; a test shows a recorded answer for each rule. */
+/** Classifies by the text of an error's message; a test has a recorded answer for each rule. */
 export interface MessageRule {
   readonly pattern: RegExp
   readonly kind: FailureKind

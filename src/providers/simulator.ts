@@ -1,7 +1,7 @@
 /**
  * A provider within the process: no network, no account, no clock and no chance in its answers. It speaks the
  * chat-completions format in bytes, so that a request to it goes through everything that a real one goes through.
- * What prompts can tell it is described in docs/simulator.md.
+ * docs/simulator.md describes how prompts control it.
  */
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { noCredential, type Provider, type Transport } from './provider.ts'

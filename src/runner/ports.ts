@@ -42,7 +42,7 @@ export interface ToolCall {
   readonly arguments: string
 }
 
-/** The conversation, as OpenAI's format has it. */
+/** The conversation in OpenAI's format. */
 export type AgentMessage =
   | { readonly role: 'user'; readonly content: string }
   | { readonly role: 'assistant'; readonly content: string | null; readonly tool_calls?: readonly ToolCallMessage[] }
@@ -80,17 +80,17 @@ export interface LoopInput {
   readonly ask: AskModel
   readonly sandbox: Sandbox
   readonly model: LoopModel
-  /** The last summary and what it keeps and what came later. It may have been broken off anywhere. */
+  /** The last summary, the messages that it keeps, and all later ones. It may have been interrupted anywhere. */
   readonly conversation: readonly AgentMessage[]
-  /** The user's messages that came since the last call: asked for before each step and before the end. */
+  /** Returns the user's messages since the last call; called before each step and before the end. */
   readonly followUps: () => Promise<readonly string[]>
-  /** Everything to be kept, in order. A rejection ends the loop with it. */
+  /** Stores each record, in order. A rejection ends the loop with it. */
   readonly record: (entry: LoopEntry) => Promise<void>
   readonly limits: LoopLimits
-  /** What this run has used before, where the loop is started once more within it. */
+  /** Earlier usage of this run, if the loop is restarted within it. */
   readonly used?: LoopUse | undefined
   readonly signal: AbortSignal
-  /** Milliseconds from any beginning. */
+  /** Monotonic milliseconds. */
   readonly clock: () => number
   /** From 0 to 1. */
   readonly random: () => number
@@ -108,7 +108,7 @@ interface LoopLimits {
   /** Answers of the model. */
   readonly maxSteps: number
   readonly maxCostNanoUsd?: NanoUsd | undefined
-  /** Of a shell command that asks for no time; `MAX_COMMAND_MS` is the most it can ask for. */
+  /** Default time limit of a shell command; `MAX_COMMAND_MS` is the maximum. */
   readonly commandTimeoutMs?: number | undefined
 }
 
@@ -117,35 +117,35 @@ interface LoopUse {
   readonly costNanoUsd: NanoUsd
 }
 
-/** One call of the model, paid for. */
+/** One charged call of the model. */
 export interface LoopUsage {
   readonly completionId: string
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanoUsd: NanoUsd
-  /** Of the run until here. */
+  /** Usage of the run so far. */
   readonly total: LoopUse
 }
 
 export type LoopEntry =
-  /** What the model said, as it is given back to it. */
+  /** The model's message, as it is returned to the model. */
   | { readonly type: 'answer'; readonly message: AssistantMessage; readonly usage: LoopUsage }
-  /** A call that gave nothing to keep. */
+  /** A call without usable output. */
   | { readonly type: 'usage'; readonly usage: LoopUsage }
-  /** Before it is run. `arguments` is a JSON object. */
+  /** A tool call before its execution. `arguments` is a JSON object. */
   | { readonly type: 'tool_call'; readonly callId: string; readonly name: string; readonly arguments: string }
   | {
       readonly type: 'tool_result'
       readonly message: ToolMessage
       readonly name: string
-      /** Without the hints and marks that the model is given with it. */
+      /** Without the hints and marks that the model receives. */
       readonly output: string
-      /** Of a shell command; null when it was killed. */
+      /** Exit code of a shell command; null if it was killed. */
       readonly exitCode?: number | null | undefined
       readonly truncated: boolean
       readonly durationMs: number
     }
-  /** Stands for all before it but the last `kept` messages of the model and what came with them. */
+  /** Replaces all earlier messages but the last `kept` answers of the model and their results. */
   | { readonly type: 'summary'; readonly message: UserMessage; readonly kept: number; readonly usage?: LoopUsage }
 
 export type LoopEnding =
@@ -153,7 +153,7 @@ export type LoopEnding =
   | { readonly kind: 'failed'; readonly code: RunError; readonly message: string }
   | { readonly kind: 'cancelled' }
 
-/** Ends the loop from deep within it. */
+/** Thrown to end the loop from any depth. */
 export class LoopFailure extends Error {
   override readonly name = 'LoopFailure'
   readonly code: RunError

@@ -1,9 +1,9 @@
-/** The tables of events and of how they are told, as queries see them; conventions as in `schema.ts`. */
+/** The tables of events and their deliveries, as queries see them; conventions as in `schema.ts`. */
 import type { AccountId, DeliveryId, EventId, KeyId, UserId, WebhookId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { WebhookEventType } from '../../domain/webhook-event.ts'
 
-/** Why an endpoint gets nothing: its owner said so, it answered 410, or every attempt of some days failed. */
+/** Why an endpoint is disabled: by request, it returned 410, or every attempt of some days failed. */
 export type DisabledReason = 'by_request' | 'gone' | 'failing'
 
 export interface WebhookTable {
@@ -18,20 +18,20 @@ export interface WebhookTable {
   /** Signs as well until `previous_until`. */
   previous_secret: Uint8Array | null
   previous_until: number | null
-  /** The first failed attempt that no success has followed. */
+  /** The first failed attempt since the last success. */
   failing_since: number | null
   disabled_at: number | null
   disabled_reason: DisabledReason | null
-  /** Who created it, or who created the key or token that did; null: nobody, or older than the column. */
+  /** The person who created it, or its key or token; null: none, or older than the column. */
   created_by: UserId | null
   /** The API key that created it; null: no key did. */
   key_id: KeyId | null
-  /** It was disabled because whoever created it left, or its key was revoked; the reason is `by_request` then. */
+  /** When its creator left or its key was revoked, which disabled it; the reason is then `by_request`. */
   creator_gone_at: number | null
   created_at: number
 }
 
-/** Written with the fact it tells about, see `RecordEvent`. */
+/** Written in the transaction of what it reports, see `RecordEvent`. */
 export interface EventTable {
   account_id: AccountId
   id: EventId
@@ -50,7 +50,7 @@ export interface DeliveryTable {
   id: DeliveryId
   event_id: EventId
   status: DeliveryStatus
-  /** 1, and one more each time it is sent anew by hand: each has a job of its own. */
+  /** From 1, incremented by each manual resend: each round has its own job. */
   round: number
   /** So far, in all rounds. */
   attempts: number
@@ -76,13 +76,13 @@ export interface DeliveryAttemptTable {
   response: string | null
 }
 
-/** The events that come of what an account spends; `told` when they are in `event`. */
+/** Alerts of an account's spending; `told` once they are in `event`. */
 export interface UsageAlertTable {
   account_id: AccountId
   /** Months since 1970-01 UTC. */
   month: number
   event: 'usage.alert' | 'credit.exhausted'
-  /** Of what: the account's own monthly budget, or the credit it had. */
+  /** The account's monthly budget, or its credit. */
   basis: 'budget' | 'credit'
   /** Per cent. */
   threshold: number

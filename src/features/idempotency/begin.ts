@@ -35,13 +35,13 @@ import {
 /** Poll intervals for the row of another process: the first and the longest. */
 const FIRST_POLL_MS = 50
 const LAST_POLL_MS = 250
-/** The part of a lease that is certainly left: the database's clock, which others read, may run faster than ours. */
+/** The part of a lease that certainly remains: the database's clock, which others use, may run faster than ours. */
 const CERTAIN_SHARE = 0.95
 
 export interface BeginContext extends Lease {
   readonly db: Kysely<Database>
   readonly queue: StatementQueue
-  /** How long the database may take to write a claim. */
+  /** The longest wait for the database to write a claim. */
   readonly claimTimeoutMs: number
   /** Monotonic milliseconds. */
   readonly clock: () => number
@@ -124,7 +124,7 @@ function lostAs({ errorFormatOf }: BeginContext, { endpoint }: Claim, lost: Lost
   return lostAnswer(lost, errorFormatOf(endpoint))
 }
 
-/** A stream without a hold has no events, so nothing of it can be lost. */
+/** A stream without a hold has no events that could be lost. */
 async function isInFlight({ db }: BeginContext, { accountId }: Claim, row: KeyRow): Promise<boolean> {
   return (await subjectState(db, accountId, row.subject_id)).kind === 'in_flight'
 }
@@ -144,7 +144,7 @@ interface LapsedKey {
   readonly request: BeginRequest
 }
 
-/** Decides by the ledger what became of a request whose process died, or stalled for as long as its lease. */
+/** Derives from the ledger the outcome of a request whose process died, or stalled for longer than its lease. */
 async function resolveLapsedKey(context: BeginContext, claim: Claim, { row, request }: LapsedKey): Promise<KeyState> {
   const { db, queue } = context
   const subjectId = row.subject_id
@@ -182,7 +182,7 @@ async function writeClaim(
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
     late.reject(databaseUnavailable(new Error('A claim was not written in time.')))
-    written.then(() => queue(withdrawStatement(db, claim))).catch(() => undefined) // its lease ends by itself
+    written.then(() => queue(withdrawStatement(db, claim))).catch(() => undefined) // its lease expires
   }, claimTimeoutMs)
   try {
     await Promise.race([written, late.promise])
@@ -203,8 +203,8 @@ function ownsUntilExpiry({ leaseMs, clock, now }: BeginContext): () => boolean {
 }
 
 /**
- * `in_flight`: it may have been done, and is still to be settled. `charged`: it was done. `nothing`: it charged
- * nothing, most often because it never came as far as a provider.
+ * `in_flight`: it may have been executed, and is not settled. `charged`: it was executed. `nothing`: it was not charged,
+ * usually because it was never sent to a provider.
  */
 type SubjectState =
   | { readonly kind: 'in_flight' }
@@ -212,8 +212,8 @@ type SubjectState =
   | { readonly kind: 'nothing' }
 
 /**
- * Of a completion: a provider is asked only after the hold is committed, and the hold goes in the transaction that
- * writes the completion. Hence one statement, which sees both at one moment.
+ * For a completion: a provider is called only after the hold is committed, and the transaction that writes the completion
+ * deletes the hold. One statement reads both consistently.
  */
 async function subjectState(db: Kysely<Database>, accountId: AccountId, subjectId: string): Promise<SubjectState> {
   const id = subjectId as CompletionId // ids of anything else are simply not found

@@ -24,7 +24,7 @@ import {
 } from './refusals.ts'
 import { type Claim, createStatementQueue, findKeyOfSubject } from './rows.ts'
 
-/** Requests with a key under way in this process. */
+/** Maximum number of requests with a key in flight in this process. */
 const MAX_RUNNING_KEYS = 100_000
 /** Answers that are larger are not kept. */
 export const MAX_SAVED_BODY_BYTES = 8 * 1024 * 1024
@@ -46,7 +46,7 @@ export interface IdempotencyInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly keepStreamMs?: () => number
   readonly leaseMs?: number
   readonly renewMs?: number
-  /** How long the database may take to write a claim before a request is turned away. */
+  /** The longest wait for the database to write a claim; then the request is rejected. */
   readonly claimTimeoutMs?: number
   readonly closeTimeoutMs?: number
   readonly maxRunningKeys?: number
@@ -55,13 +55,13 @@ export interface IdempotencyInput extends Pick<FeatureDeps, 'db' | 'now'> {
 }
 
 export interface Idempotency extends IdempotencyPort {
-  /** Begins to renew the leases of what runs. */
+  /** Starts to renew the leases of running requests. */
   start(): void
-  /** Writes which keys are free. Those who still wait are turned away; leases end by themselves. */
+  /** Writes which keys are free, and rejects requests that still wait. Leases expire. */
   close(): Promise<void>
   /**
-   * What to keep in place of the answer, to be committed with the charge, when the process that ran a request is gone
-   * and somebody else settles it. Undefined when it has no key, or charges nothing, which frees the key.
+   * Returns what to keep instead of the answer, committed with the charge, when another process settles a request whose
+   * process died. Undefined if it has no key, or charges nothing, which frees the key.
    */
   outcomeOf(accountId: AccountId, subjectId: string, record: CompletionRecord): Promise<SavedResult | undefined>
 }
@@ -118,7 +118,7 @@ interface Parts {
   readonly maxRunningKeys: number
 }
 
-/** For the first in this process to come with its key and body: the others wait for what it gets. */
+/** Runs the first request of this process with its key and body; the others wait for its outcome. */
 async function runFirst(parts: Parts, claim: Claim, request: BeginRequest): Promise<IdempotentStart> {
   const { context, keys, release, maxRunningKeys } = parts
   if (keys.size + release.pending >= maxRunningKeys) throw tooManyKeys()
@@ -170,16 +170,16 @@ function claimOf(request: IdempotentRequest): Claim {
 }
 
 /*
- * Requests of this process that have a key or are about to get it, and those that wait for them here. One that has ended
- * keeps nothing of its answer alive.
+ * Requests of this process that own or claim a key, and the requests that wait for them here. An ended request does not
+ * retain its answer.
  */
 
-/** `timed_out`: it waited as long as it may; other waiting requests may wait longer. */
+/** `timed_out`: its wait has ended; other requests may wait longer. */
 type Ended =
   | { readonly kind: 'answer'; readonly answer: SavedAnswer }
   | { readonly kind: 'failed'; readonly error: unknown }
   | { readonly kind: 'timed_out' }
-  /** It has not ended, but can be listened to: see `share`. */
+  /** It has not ended, but its stream can be read: see `share`. */
   | { readonly kind: 'shared' }
   | { readonly kind: 'elsewhere'; readonly subjectId: string; readonly instanceId: string }
 
@@ -188,20 +188,20 @@ interface RunningKey {
   readonly claim: Claim
   /** Whether it owns the key, so that its lease is renewed. */
   running: boolean
-  /** Whether it can be listened to. */
+  /** Whether its stream can be read. */
   shared: boolean
   waiters: ((ended: Ended) => void)[]
 }
 
 interface RunningKeys {
-  /** The one with the same key and the same body. */
+  /** Returns the request with the same key and body. */
   find(claim: Claim): RunningKey | undefined
   add(claim: Claim): RunningKey
   /** Resolves with its end; undefined when it has not come within `patienceMs`. */
   waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undefined>
-  /** It can be listened to: nobody need wait for its end. */
+  /** Its stream can be read from now on, before its end. */
   share(running: RunningKey): void
-  /** Tells those who wait. Only the first call counts. */
+  /** Notifies the waiting requests. Only the first call counts. */
   end(running: RunningKey, ended: Ended): void
   endAll(ended: Ended): void
   /** Claims that own their key. */
@@ -259,7 +259,7 @@ function waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undef
   })
 }
 
-/** With the body: another one is not to wait for an answer that is not its own. No part can contain a line feed. */
+/** Includes the body: a request with another body must not wait for this answer. No part can contain a line feed. */
 function nameOf({ accountId, endpoint, key, fingerprint }: Claim): string {
   return `${accountId}\n${endpoint}\n${key}\n${Buffer.from(fingerprint).toString('latin1')}`
 }

@@ -7,7 +7,7 @@ import type { SavedAnswer } from '../../domain/credit.ts'
 import { createInFlight } from '../../lib/collections.ts'
 import { type Claim, endStatement, renewStatements, type StatementQueue } from './rows.ts'
 
-/** Leases renewed in one transaction: others wait for the writer meanwhile. */
+/** Leases renewed in one transaction, which occupies the writer. */
 const RENEWED_AT_ONCE = 1_000
 
 export interface LeaseRenewalInput {
@@ -16,7 +16,7 @@ export interface LeaseRenewalInput {
   readonly log: { warn(fields: object, message: string): void }
   readonly leaseMs: number
   readonly renewMs: number
-  /** Those that run now. */
+  /** Running requests. */
   readonly claims: () => readonly Claim[]
 }
 
@@ -50,7 +50,7 @@ export function createLeaseRenewal({ db, batch, log, leaseMs, renewMs, claims }:
   }
 }
 
-/** What is longer is not handed to those who wait in other processes: they run the request themselves. */
+/** Longer answers are not passed to requests in other processes, which then run themselves. */
 const MAX_SHARED_ERROR_BYTES = 64 * 1024
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
@@ -63,14 +63,14 @@ interface KeyReleaseInput {
 }
 
 export interface KeyRelease {
-  /** Never throws, never waits. A key that cannot be freed is free when its lease is over. */
+  /** Never throws, never waits. A key that cannot be freed is free when its lease expires. */
   free(claim: Claim, answer: SavedAnswer): void
-  /** Keys that are not yet free in the database. */
+  /** Number of keys that are not yet freed in the database. */
   readonly pending: number
   close(): Promise<void>
 }
 
-/** Frees keys, as often as it takes while the database is away. */
+/** Frees keys, and retries while the database is unavailable. */
 export function createKeyRelease({ db, queue, log, closeTimeoutMs }: KeyReleaseInput): KeyRelease {
   const pending = createInFlight<Promise<void>>()
   let isStopped = false

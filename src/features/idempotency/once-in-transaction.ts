@@ -1,6 +1,6 @@
 /**
- * Idempotency keys of what is done in a single transaction: the key's row is written in it, so there is no lease, and
- * nothing to be settled when a process dies.
+ * Idempotency of work in a single transaction: the key's row is written in it, so it needs no lease, and a crash leaves
+ * nothing to settle.
  */
 import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
@@ -22,7 +22,7 @@ export function onceInTransaction({ db, instanceId }: OnceInput): OnceInTransact
     db.transaction().execute(async (inside) => {
       if (key === undefined) return { answer: await work(inside), isReplay: false }
       const claim: Claim = { ...request, key, fingerprint: fingerprintOf(request) }
-      // Whoever comes second waits here for the end of the first one's transaction.
+      // A concurrent request waits here for the end of the first one's transaction.
       const answer = await takeKey(inside, claim, instanceId)
       if (answer !== undefined) return { answer, isReplay: true }
       const given = await work(inside)
@@ -31,7 +31,7 @@ export function onceInTransaction({ db, instanceId }: OnceInput): OnceInTransact
     })
 }
 
-/** @returns What was answered before; undefined: the key is the claim's. */
+/** @returns The earlier answer; undefined: the claim owns the key. */
 async function takeKey(
   inside: Transaction<Database>,
   claim: Claim,

@@ -1,28 +1,28 @@
-/** What a repeat is told when it can neither run nor have the first answer. */
+/** Errors of a repeat that can neither run nor receive the first answer. */
 
 import type { SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
 import { brokenEnd, EVENT_STREAM_TYPE } from '../../domain/kept-events.ts'
 import { type NanoUsd, usdText } from '../../domain/money.ts'
 
-/** How an API renders the errors that are kept in place of its answers. */
+/** How an API renders the errors that are kept instead of its answers. */
 export interface ErrorFormat {
   readonly renderError: (error: GatewayError, requestId: string) => string
   readonly statusOf: (error: GatewayError) => number
   readonly renderBroken: (end: { readonly code: string; readonly message: string }) => string
 }
 
-/** Of the gateway's own API, and of chat completions. */
+/** The rendering of the gateway's own API and of chat completions. */
 export const OWN_ERRORS: ErrorFormat = {
   renderError: renderErrorBody,
   statusOf: ({ status }) => status,
   renderBroken: brokenEnd,
 }
 
-/** A request whose process is gone. */
+/** A request whose process died. */
 export interface LostRequest {
   readonly subjectId: string
-  /** Undefined: it is not settled yet. */
+  /** Undefined: not settled yet. */
   readonly costNanoUsd: NanoUsd | undefined
   readonly stream: boolean
 }
@@ -50,7 +50,7 @@ export function resultExpired(): GatewayError {
   return new GatewayError('idempotency_result_expired', message)
 }
 
-/** 503 and not 409: clients repeat it by themselves, with the same key, and get the answer when it is there. */
+/** 503, not 409: clients retry it automatically with the same key, and receive the answer once it is available. */
 export function stillRunning(): GatewayError {
   const message = 'Another request with this Idempotency-Key is still running. Repeat it with the same key.'
   return new GatewayError('overloaded', message, { retryAfterMs: STILL_RUNNING_RETRY_MS })
@@ -72,7 +72,7 @@ export function outcomeUnknown(subjectId: string): GatewayError {
   return new GatewayError('idempotency_outcome_unknown', message, { details: { completion_id: subjectId } })
 }
 
-/** Kept in place of an answer that was charged and then lost with its process. */
+/** Kept instead of an answer that was charged and then lost with its process. */
 export function lostAnswer(lost: LostRequest, format: ErrorFormat): SavedAnswer {
   return lost.stream ? lostStream(lost, format) : lostWhole(lost, format)
 }
@@ -83,11 +83,11 @@ function lostWhole({ subjectId, costNanoUsd = 0n as NanoUsd }: LostRequest, form
     `It was charged $${usdText(costNanoUsd)} as ${subjectId}. To run it again, send it with a new key.`
   const error = new GatewayError('idempotency_outcome_unknown', message, { details: { completion_id: subjectId } })
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-should-retry': 'false' }
-  // no request made this answer; what it is about is found in the log by the completion's id
+  // no request produced this answer; the completion's ID leads to the log
   return { status: format.statusOf(error), headers, body: format.renderError(error, subjectId) }
 }
 
-/** As an event stream: what its clients read when they come for the rest. */
+/** As an event stream, for clients that resume one. */
 function lostStream({ subjectId, costNanoUsd }: LostRequest, format: ErrorFormat): SavedAnswer {
   const charge =
     costNanoUsd === undefined

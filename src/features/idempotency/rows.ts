@@ -1,6 +1,6 @@
 /**
- * The table of keys: who has one, until when, and what came of it. Statements and no decisions. All times are the
- * database's own, so that processes need not agree on what time it is.
+ * The table of keys: their owners, leases and outcomes. Statements only, no decisions. All times are by the database's clock,
+ * so that the clocks of processes do not matter.
  */
 
 import { type Kysely, sql } from 'kysely'
@@ -11,17 +11,17 @@ import type { AccountId } from '../../domain/ids.ts'
 import { createBatcher } from '../../jobs/batcher.ts'
 import { databaseNow } from '../../jobs/sql.ts'
 
-/** From the end of a request; afterwards its key may be used for anything. */
+/** How long an outcome is kept from the end of a request; then its key is free. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-/** Which key; it belongs to an account and an endpoint. */
+/** Identifies a key, which belongs to an account and an endpoint. */
 export interface KeyReference {
   readonly accountId: AccountId
   readonly endpoint: string
   readonly key: string
 }
 
-/** A request that has the key, or wants it. */
+/** A request that owns or claims the key. */
 export interface Claim extends KeyReference {
   readonly fingerprint: Uint8Array
   readonly subjectId: string
@@ -35,7 +35,7 @@ export type KeyRow = Pick<
   readonly looked_at: number
 }
 
-/** A lease that is over, of a request that never came to anything. */
+/** An expired lease of a request without an outcome. */
 export type LapsedLease = Pick<KeyRow, 'subject_id' | 'lease_until'>
 
 export interface Lease {
@@ -44,8 +44,8 @@ export interface Lease {
 }
 
 /**
- * Takes a key that is new, free, or was kept long enough; one that `lapsed`, unless its lease has changed since. Does
- * nothing otherwise: whose it is then is in the row.
+ * Claims a key that is new, free, or past its retention; also one with the lease `lapsed`, unless that has changed. Otherwise
+ * changes nothing: the row then names its owner.
  */
 export function claimStatement(
   db: Kysely<Database>,
@@ -69,7 +69,7 @@ export function claimStatement(
   `.compile(db)
 }
 
-/** One statement for each claim, all with the same text. They change nothing where the key is no longer the claim's. */
+/** One statement for each claim, with equal text. Changes nothing if the claim no longer owns the key. */
 export function renewStatements(db: Kysely<Database>, claims: readonly Claim[], leaseMs: number): BatchStatement[] {
   const [first] = claims
   if (first === undefined) return []
@@ -81,7 +81,7 @@ export function renewStatements(db: Kysely<Database>, claims: readonly Claim[], 
   }))
 }
 
-/** Ends a running request. Changes nothing when the key is no longer the claim's. */
+/** Ends a running request. Changes nothing if the claim no longer owns the key. */
 export function endStatement(
   db: Kysely<Database>,
   claim: KeyReference & Pick<Claim, 'subjectId'>,
@@ -96,7 +96,7 @@ export function endStatement(
   `.compile(db)
 }
 
-/** Takes a claim back that nobody runs. */
+/** Withdraws a claim that no request runs. */
 export function withdrawStatement(db: Kysely<Database>, claim: Claim): BatchStatement {
   return sql`delete from idempotency ${whereRunning(claim)}`.compile(db)
 }
@@ -131,7 +131,7 @@ export async function findKeyOfSubject(
     .selectFrom('idempotency')
     .select(['endpoint', 'key'])
     .where(({ and }) => and({ account_id: accountId, subject_id: subjectId }))
-    .where('state', '=', sql.lit('running')) // a literal: the index is of running rows alone
+    .where('state', '=', sql.lit('running')) // a literal: the index contains running rows only
     .executeTakeFirst()
   return row === undefined ? undefined : { accountId, ...row }
 }
@@ -140,12 +140,12 @@ export async function findKeyOfSubject(
 const MAX_BATCH = 200
 
 /**
- * Resolves when the statement is committed. Statements are carried out in the order of the calls. Rejects with
- * `database_unavailable` together with its whole batch, with anything else alone.
+ * Resolves when the statement is committed. Statements are executed in the order of the calls. Rejects with
+ * `database_unavailable` together with its whole batch, with other errors individually.
  */
 export type StatementQueue = (statement: BatchStatement) => Promise<void>
 
-/** Group commit: statements that arrive while a transaction is under way share the next one, and its wait for the disk. */
+/** Group commit: statements that arrive during a transaction share the next one, and its wait for the disk. */
 export function createStatementQueue(batch: (statements: readonly BatchStatement[]) => Promise<void>): StatementQueue {
   return createBatcher({ size: MAX_BATCH }, async (statements: readonly BatchStatement[]) => {
     await batch(statements)

@@ -1,6 +1,6 @@
 /**
- * Forgets idempotency keys: answers a day after they were given, streams as soon as they can no longer be resumed, and
- * requests that nobody will ever answer.
+ * Deletes idempotency keys: answers after a day, streams when they can no longer be resumed, and requests that will never be
+ * answered.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
@@ -17,7 +17,7 @@ export interface RetentionInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly keepStreamMs?: () => number
 }
 
-/** @returns How many rows were deleted. */
+/** @returns The number of deleted rows. */
 export async function deleteIdempotencyKeys({ db, now, signal, keepStreamMs }: RetentionInput): Promise<number> {
   const before = now() - KEEP_MS
   if (keepStreamMs !== undefined) {
@@ -29,10 +29,10 @@ export async function deleteIdempotencyKeys({ db, now, signal, keepStreamMs }: R
 }
 
 const KEY = ['account_id', 'endpoint', 'key'] as const
-/** As `headers` are written: in nothing that a client says could these quotes stand like this. */
+/** As `headers` are written; no client can insert text with these quotes. */
 const IS_STREAM = sql<boolean>`headers like '%"content-type":"text/event-stream%' and body is not null`
 
-/** Deletes the events of streams; the rows stay, so that a repeat learns that they are gone. */
+/** Deletes the events of streams but not the rows, so that a repeat is told that the events have expired. */
 async function emptyStreams(db: Kysely<Database>, before: number): Promise<number> {
   const limit = await rowsToEnd(db, before, IS_STREAM)
   if (limit === 0) return 0
@@ -62,7 +62,7 @@ function oldestEnded(db: Kysely<Database>, before: number) {
   return db.selectFrom('idempotency').select(KEY).where('ended_at', '<', before).orderBy('ended_at')
 }
 
-/** So many of the oldest that their answers are not too large for one transaction. */
+/** Selects as many of the oldest as fit into one transaction by the size of their answers. */
 async function rowsToEnd(db: Kysely<Database>, before: number, which: RawBuilder<boolean>): Promise<number> {
   const rows = await db
     .selectFrom('idempotency')
@@ -80,7 +80,7 @@ async function rowsToEnd(db: Kysely<Database>, before: number, which: RawBuilder
   return tooMany < 0 ? rows.length : tooMany
 }
 
-/** Their process is gone, and so is the hold: a repeat may run afresh. By the index of those that run. */
+/** Requests whose process died and whose hold is released: a repeat may run. Uses the index of running rows. */
 async function deleteAbandoned(db: Kysely<Database>, before: number): Promise<number> {
   const running = sql.lit<IdempotencyTable['state']>('running')
   const result = await db

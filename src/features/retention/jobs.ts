@@ -1,4 +1,4 @@
-/** Deletes what is not kept for ever. Ledger, invoices, usage alerts and rollups are never deleted. */
+/** Deletes data after its retention period. Ledger, invoices, usage alerts and rollups are never deleted. */
 
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
@@ -12,11 +12,11 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3_600_000
 const KEEP_JOBS_MS = 7 * DAY_MS
 const KEEP_INSTANCES_MS = DAY_MS
-/** Of denied attempts; audit events of what was done are kept for ever. */
+/** Retention of denied attempts; other audit events are kept permanently. */
 const KEEP_DENIED_MS = 400 * DAY_MS
-/** How long a usage row is kept at least. */
+/** Minimum retention of usage rows. */
 const KEEP_DAYS = 400
-/** A completion is on the ledger at the latest so long after it began, also when the database was away. */
+/** The longest time from the start of a completion to its ledger entry, even after an outage of the database. */
 const SETTLED_WITHIN_MS = 31 * DAY_MS
 const ACCOUNTS_PER_QUERY = 200
 
@@ -37,7 +37,7 @@ export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): R
   }
 }
 
-/** @returns How many rows were deleted. */
+/** @returns The number of deleted rows. */
 export async function deleteTraces({ db, now, signal }: RetentionInput): Promise<number> {
   const endedBefore = now() - KEEP_JOBS_MS
   const jobs = await inBatches(() => forgetEnded(db, { endedBefore, limit: BATCH_ROWS }), signal)
@@ -49,7 +49,7 @@ export async function deleteTraces({ db, now, signal }: RetentionInput): Promise
 /** Responses deleted in one transaction, which may each be as large as `responses.max_bytes`. */
 const BATCH_RESPONSES = 50
 
-/** Deletes stored responses. @returns How many. */
+/** Deletes stored responses. @returns Their number. */
 export async function deleteResponses({ db, now, signal }: RetentionInput, days: number): Promise<number> {
   const before = now() - days * DAY_MS
   const oldest = db
@@ -82,7 +82,7 @@ async function deleteDenied(db: Kysely<Database>, before: number): Promise<numbe
 /**
  * Deletes old usage rows that are on a closed invoice or cost nothing. Rollups and ledger stay; the cost of deleted rows is
  * summed in `credit`, so that the books still balance.
- * @returns How many rows were deleted.
+ * @returns The number of deleted rows.
  */
 export async function retireUsage({ db, now, signal }: RetentionInput): Promise<number> {
   const old = now() - KEEP_DAYS * DAY_MS

@@ -1,5 +1,5 @@
 /**
- * Classifies the provider's errors by type and status, and by the text of the message only where nothing else tells.
+ * Classifies the provider's errors by type and status, and by the message only where they are ambiguous.
  *
  * Source: https://platform.claude.com/docs/en/api/errors
  */
@@ -82,7 +82,7 @@ function kindOfStatus(status: number, byType: FailureKind | undefined): FailureK
   return byType === 'rejected' || status >= 500 ? (byType === 'overloaded' ? byType : byStatus) : byType
 }
 
-/** When the limits that are used up are open again; undefined when none says so. */
+/** Milliseconds until the exhausted limits reset; undefined: no header says so. */
 function limitResetMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const resets = LIMITS.filter((name) => headers[`anthropic-ratelimit-${name}-remaining`] === '0')
     .map((name) => Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''))

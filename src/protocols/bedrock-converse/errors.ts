@@ -1,6 +1,6 @@
 /**
  * Classifies the service's errors by type (a header, a field of the body, or the name of an exception in a stream), then
- * by status, and by the text of the message only where nothing else tells.
+ * by status, and by the message only where they are ambiguous.
  *
  * Source: https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html
  */
@@ -18,7 +18,7 @@ import {
 
 interface Meaning {
   readonly kind: FailureKind
-  /** Of an exception in a stream, which has none of its own. */
+  /** Status of an exception in a stream, which has none. */
   readonly status: number
 }
 
@@ -67,7 +67,7 @@ export function parseError({ status, headers, body }: WireError, now: number): P
 export interface ServiceError {
   /** Of the answer; a 2xx gives way to what the type usually has. */
   readonly status: number
-  /** As it came, namespace included; '' where it is in the body. */
+  /** Unchanged, with its namespace; '' if it is in the body. */
   readonly type: string
   /** Parsed JSON; anything else reads as no message. */
   readonly body: unknown

@@ -1,6 +1,6 @@
 /**
- * The families of models behind the service, and how each is told to reason. The service passes parameters on in the
- * vendor's own format, in `additionalModelRequestFields`, and rejects those that a model does not know.
+ * The families of models behind the service, and how reasoning is requested from each. The service passes parameters on in
+ * the vendor's own format, in `additionalModelRequestFields`, and rejects those that a model does not know.
  *
  * Sources, read 2026-11-20: https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html,
  * https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html,

@@ -1,6 +1,6 @@
 /**
- * What an error means, in the gateway's terms: by HTTP status or, where there is none, by the code in the body, then by
- * the reasons in its details, and by the words of its message only where it is said nowhere else.
+ * Classifies the provider's errors by HTTP status or, where there is none, by the code in the body, then by the reasons in
+ * its details, and by the message only where they are ambiguous.
  *
  * Source: https://cloud.google.com/apis/design/errors, https://ai.google.dev/gemini-api/docs/troubleshooting
  */
@@ -16,20 +16,20 @@ import {
   type WireError,
 } from '../protocol.ts'
 
-/** What a status means when the body says nothing more particular. */
+/** Kinds by status, unless the body is more specific. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
   ...STATUS_KINDS,
   402: 'quota',
   422: 'rejected',
 }
 
-/** Canonical codes that say more than their HTTP status: a failed precondition is our region, project or billing. */
+/** Canonical codes that are more specific than their HTTP status: a failed precondition is our region, project or billing. */
 const CANONICAL_CODES: Readonly<Record<string, FailureKind>> = {
   UNAUTHENTICATED: 'credentials',
   FAILED_PRECONDITION: 'credentials',
 }
 
-/** `ErrorInfo.reason` of refusals. */
+/** Kinds by `ErrorInfo.reason`. */
 const REASONS: Readonly<Record<string, FailureKind>> = {
   API_KEY_INVALID: 'credentials',
   API_KEY_SERVICE_BLOCKED: 'credentials',
@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, FailureKind>> = {
   BILLING_DISABLED: 'quota',
 }
 
-/** The only place where the words of a message count; they are looked at in refusals (400) alone. */
+/** Only these rules read the text of a message, and only with status 400. */
 export const MESSAGE_RULES: readonly (MessageRule & { readonly recording: string })[] = [
   {
     pattern: /input token count.{0,200}exceeds the maximum number of tokens/i,
@@ -98,7 +98,7 @@ function own(table: Readonly<Record<string, FailureKind>>, key: string): Failure
   return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
-/** A day's quota comes back tomorrow; a minute's is a matter of waiting. */
+/** Whether a daily quota is exhausted; a quota per minute is only a rate limit. */
 function isUsedUp(details: readonly Json[]): boolean {
   const violations = details.flatMap((detail) => (Array.isArray(detail.violations) ? detail.violations : []))
   return violations.some((violation) => isRecord(violation) && textOf(violation.quotaId).includes('PerDay'))

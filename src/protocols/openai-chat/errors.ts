@@ -1,6 +1,6 @@
 /**
- * What a host's error means, in the gateway's terms: by status, then by structured code and type, and by the words of
- * its message only where a host says it nowhere else.
+ * Classifies a host's errors by status, then by structured code and type, and by the message only where they are
+ * ambiguous.
  */
 import { isRecord, textOf } from '../../lib/json.ts'
 import { retryAfterMs } from '../../lib/time.ts'
@@ -14,7 +14,7 @@ import {
   type WireError,
 } from '../protocol.ts'
 
-/** Codes and types, in lower case, that mean the same at every host that uses them. */
+/** Codes and types in lower case, with one meaning at every host. */
 const CODES: Readonly<Record<string, FailureKind>> = {
   context_length_exceeded: 'context_length',
   content_filter: 'content_filter',
@@ -50,7 +50,7 @@ const CODES: Readonly<Record<string, FailureKind>> = {
   badrequesterror: 'rejected',
 }
 
-/** The only place where the words of a message count; a test shows a recorded answer for each rule. */
+/** Only these rules read the text of a message; a test has a recorded answer for each. */
 export const MESSAGE_RULES: readonly MessageRule[] = [
   { pattern: /maximum context length/i, kind: 'context_length' },
   { pattern: /exceeded max context length/i, kind: 'context_length' },
@@ -59,7 +59,7 @@ export const MESSAGE_RULES: readonly MessageRule[] = [
   { pattern: /used all available credits|monthly spending limit/i, kind: 'quota' },
 ]
 
-/** Kinds that a code or the message may give to a refusal (4xx) whose status alone says less. */
+/** Kinds that a code or the message may give to a 4xx status. */
 const WITHIN_REFUSALS: readonly FailureKind[] = [
   'context_length',
   'content_filter',
@@ -68,7 +68,7 @@ const WITHIN_REFUSALS: readonly FailureKind[] = [
   'not_found',
 ]
 
-/** What a status means when the body says nothing more particular. */
+/** Kinds by status, unless the body is more specific. */
 const STATUSES: Readonly<Record<number, FailureKind>> = {
   ...STATUS_KINDS,
   402: 'quota',
@@ -136,7 +136,7 @@ function parseBody(body: string): unknown {
 }
 
 interface Description {
-  /** An HTTP status that the body names. */
+  /** HTTP status in the body. */
   readonly said: number | undefined
   readonly codes: readonly string[]
   readonly message: string | undefined
@@ -145,7 +145,7 @@ interface Description {
 
 const NOTHING: Description = { said: undefined, codes: [], message: undefined, param: undefined }
 
-/** All the shapes: `{error: {…}}`, `{error: text}`, flat, `{detail}`, a list of one of them, text. */
+/** Reads all forms: `{error: {…}}`, `{error: text}`, flat, `{detail}`, a list of one of them, text. */
 function describe(body: unknown): Description {
   if (Array.isArray(body)) return describe(body[0])
   if (typeof body === 'string') return { ...NOTHING, message: body }
@@ -165,7 +165,7 @@ function describe(body: unknown): Description {
 }
 
 /**
- * A router's word about the host behind it: the host's own body as text (`raw`), and why a moderator refused
+ * A router's report about the host behind it: the host's body as text (`raw`), and the reasons of a moderator
  * (`reasons`). Source: https://openrouter.ai/docs/api-reference/errors
  */
 function relayedError(metadata: unknown): Description {

@@ -1,9 +1,9 @@
-/** What it means when a response failed after it had begun: by its own codes, else as in chat completions. */
+/** Classifies failures of a started response by its own codes, else as in chat completions. */
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { failureOf } from '../openai-chat/errors.ts'
 import { type FailureKind, ProviderError } from '../protocol.ts'
 
-/** Codes of `response.error` that chat completions have not. */
+/** Codes of `response.error` that chat completions lack. */
 const CODES: Readonly<Record<string, FailureKind>> = {
   invalid_prompt: 'content_filter',
   bio_policy: 'content_filter',

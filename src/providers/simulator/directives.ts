@@ -1,6 +1,6 @@
 /**
- * What a prompt tells the simulator to do: lines of a user message that begin with `simulate:`. The rest of the message is
- * the prompt. Which message counts is the business of `play.ts`. Documented, with an example of each, in docs/simulator.md.
+ * Directives in a prompt that control the simulator: lines of a user message that begin with `simulate:`. The rest of the
+ * message is the prompt. docs/simulator.md has an example of each.
  */
 
 export interface Directives {
@@ -27,11 +27,11 @@ export interface Directives {
   readonly prompt: string
 }
 
-/** What a message says, and how it was written: without `simulate:`, nor what begins and continues a turn. */
+/** A directive and its original text, without `simulate:` and without the markers of a turn. */
 export interface Message extends Directives {
   /** What holds for all its answers. */
   readonly lines: readonly string[]
-  /** A script: what each answer after this message is. */
+  /** A script: the answers after this message. */
   readonly turns: readonly (readonly string[])[]
   readonly hasDirectives: boolean
 }
@@ -39,7 +39,7 @@ export interface Message extends Directives {
 /** `stall`: silence for ever. `cut`: the connection breaks. `close`: it ends in order, but too early. */
 export type BreakOff = 'stall' | 'cut' | 'close'
 
-/** A directive that cannot be read. The message says what can. */
+/** An invalid directive. Its message lists the valid ones. */
 export class DirectiveError extends Error {
   override readonly name = 'DirectiveError'
 }
@@ -104,7 +104,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   },
 }
 
-/** What may stand beside a script: it holds for each of its turns. */
+/** Directives that are allowed beside a script, and apply to each of its turns. */
 const SETTINGS = ['pace', 'delay', 'cached', 'usage']
 const OF_SCRIPTS = ['then', 'and', 'anew']
 
@@ -168,7 +168,7 @@ function lastTurn(turns: readonly string[][]): string[] {
   return turn
 }
 
-/** What a later turn says wrong is said now. */
+/** Reports errors in later turns at once. */
 function checkScript(lines: readonly string[], turns: readonly (readonly string[])[]): void {
   for (const turn of turns) parseLines(turn, '')
   const stray = turns.length === 0 ? undefined : lines.find((line) => !SETTINGS.includes(line.split(' ')[0] ?? ''))

@@ -15,10 +15,10 @@ export interface SimulatorRequest {
   readonly parallelToolCalls: boolean
   /** Undefined: text. `schema` is undefined for any JSON object. */
   readonly json: { readonly schema: unknown } | undefined
-  /** How many alternatives each token is given; undefined: no log probabilities. */
+  /** Number of alternatives of each token; undefined: no log probabilities. */
   readonly topLogprobs: number | undefined
   readonly directives: Directives
-  /** What the tools said since the last user message, where that is to be answered. */
+  /** Results of tools since the last user message, if they are to be answered. */
   readonly toolResults: readonly string[]
   readonly images: number
   readonly promptTokens: number
@@ -30,7 +30,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 const MESSAGE_TOKENS = 4
 const IMAGE_TOKENS = 85
 
-/** Reads a body that a protocol rendered: its shape is known, and what is missing is taken as not said. */
+/** Reads a body that a protocol rendered, so its shape is known; missing fields count as absent. */
 export function readRequest(body: string): SimulatorRequest {
   const wire = asObject(JSON.parse(body))
   const messages = asList(wire['messages']).map(asObject)
@@ -131,7 +131,7 @@ export function countTokens(text: string): number {
 
 interface Played {
   readonly directives: Directives
-  /** Whether a script says what the answer is. */
+  /** Whether a script determines the answer. */
   readonly isTurn: boolean
 }
 
@@ -165,7 +165,7 @@ function callsTools({ turns }: Message): boolean {
   return turns.some((turn) => turn.some((line) => line.startsWith('tool')))
 }
 
-/** A prompt that goes on where the script stands. */
+/** A prompt that continues at the position of the script. */
 function restOf({ lines, turns }: Message, done: number): string {
   const left = turns.slice(done).flatMap((turn) => turn.map((line, at) => `${at === 0 ? 'then' : 'and'} ${line}`))
   return ['This is left of the script:', ...['anew', ...lines, ...left].map((line) => `simulate: ${line}`)].join('\n')

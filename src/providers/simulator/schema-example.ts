@@ -1,7 +1,7 @@
 /**
  * A small value that a JSON Schema allows. It understands what tool and answer schemas are made of: types, `const`,
  * `enum`, properties, items, bounds, `format`, `anyOf`, `oneOf`, `allOf` and references within the schema. It does not
- * look at `pattern`, `not`, `if`, `uniqueItems` and dependencies. A schema is data: nothing of it is ever compiled.
+ * look at `pattern`, `not`, `if`, `uniqueItems` and dependencies. A schema is data and is never compiled.
  */
 import { asObject, type JsonObject } from './request.ts'
 
@@ -66,7 +66,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'object' ? JSON.stringify(value).length : String(value).length
 }
 
-/** Follows references and folds `allOf` in; a chain of references longer than any honest one is given up. */
+/** Follows references and merges `allOf`; stops at an implausibly long chain of references. */
 function resolve(given: unknown, walk: Walk): JsonObject {
   let schema = asObject(given)
   for (let hops = 0; typeof schema['$ref'] === 'string' && hops < 20; hops++) {
@@ -97,7 +97,7 @@ function lookUp(reference: string, root: unknown): unknown {
   }, root)
 }
 
-/** Every merge copies all fields of both, so that is what it costs. */
+/** Cost of a merge, which copies all fields of both. */
 function merge(one: JsonObject, other: JsonObject, walk: Walk): JsonObject {
   const properties = [asObject(one['properties']), asObject(other['properties'])] as const
   const required = [namesIn(one['required']), namesIn(other['required'])].flat()

@@ -1,4 +1,4 @@
-/** The simulator's exchange: what comes back for a request body, in the bytes of the chat-completions format, and when. */
+/** The simulator's exchange: the response to a request body, in bytes of the chat-completions format, with its timing. */
 import { createHash } from 'node:crypto'
 import type { UpstreamExchange, UpstreamHead } from '../provider.ts'
 import { type Answer, type AnswerChoice, type AnswerUsage, composeAnswer } from './answer.ts'
@@ -9,7 +9,7 @@ const PACE_MS = 20
 /** A whole answer takes no longer than this, unless the prompt asks for it. */
 const WHOLE_ANSWER_MS = 50
 
-/** What comes back for a request body: it depends on the body alone. */
+/** The response to a request body, which depends on the body only. */
 export function scriptFor(body: string): Script {
   try {
     return answerScript(readRequest(body), createHash('sha256').update(body).digest('hex').slice(0, 24))
@@ -72,7 +72,7 @@ function frame(data: string): string {
   return `data: ${data}\n\n`
 }
 
-/** One event of a stream. `token`: a piece of the answer; `end`: what makes the answer complete. */
+/** One event of a stream. `token`: a piece of the answer; `end`: completes the answer. */
 interface Chunk {
   readonly kind: 'start' | 'token' | 'end'
   readonly data: string
@@ -164,7 +164,7 @@ function logprobs({ topLogprobs }: SimulatorRequest, tokens: readonly string[]) 
   return { content, refusal: null }
 }
 
-/** A piece of the body, and how long it takes until it is there. */
+/** A piece of the body, and the delay before it. */
 interface Step {
   readonly afterMs: number
   readonly text: string
@@ -175,7 +175,7 @@ type Ending = 'end' | 'cut' | 'stall'
 
 interface Script {
   readonly headAfterMs: number
-  /** Or how it ends before there is one. */
+  /** Or how the response ends before its head. */
   readonly head: UpstreamHead | Exclude<Ending, 'end'>
   readonly body: Iterator<Step, Ending>
 }

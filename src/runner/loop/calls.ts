@@ -22,7 +22,7 @@ import { REPEAT_HINT, stepsLeft, TOOL_NAMES, type ToolName, toolNamed } from './
 import { shell } from './shell-tool.ts'
 import { fieldOf, parseArguments, ToolError, type ToolOutcome, type ToolRun, toolMessage } from './tool.ts'
 
-/** What the loop carries from step to step. */
+/** State of the loop between steps. */
 export interface LoopState {
   readonly input: LoopInput
   readonly context: ContextWindow

@@ -40,7 +40,7 @@ export async function view(run: ToolRun): Promise<ToolOutcome> {
   throw notFound(found, shown)
 }
 
-/** -1 and the like: to the end. */
+/** Negative numbers: to the end. */
 function lastLine({ fields }: ToolRun, from: number): number {
   const line = countField(fields, 'end_line')
   if (line === undefined || line < 0) return 1_000_000_000
@@ -55,7 +55,7 @@ interface Found {
   readonly rest: string
 }
 
-/** The first line of what a script says, and the rest. */
+/** Splits a script's output into its first line and the rest. */
 function foundIn(stdout: string): Found {
   const end = stdout.indexOf('\n')
   const [found = '', bytes, lines] = (end < 0 ? stdout : stdout.slice(0, end)).trim().split(/\s+/)
@@ -143,7 +143,7 @@ async function createFrom(run: ToolRun, { path, content }: { path: string; conte
   return toolMessage(`Wrote ${groupDigits(byteLength(content))} bytes to ${local}.`)
 }
 
-/** Throws `ToolError` for what is not UTF-8: replacing in it would change bytes that nobody meant. */
+/** Throws `ToolError` for invalid UTF-8: a replacement would change other bytes. */
 async function readText(run: ToolRun, path: string): Promise<string> {
   const local = localPath(path)
   const script = readScript(quotedPath(path), MAX_EDIT_BYTES)
@@ -227,7 +227,7 @@ else echo file; base64 < "$p"
 fi`
 }
 
-/** Keeps mode and links of what is there. Says how many bytes there are afterwards. */
+/** Keeps the mode and links of an existing file. Prints its size afterwards. */
 function writeScript(path: string): string {
   return `p=${path}
 if [ -e "$p" ] && [ ! -f "$p" ]; then echo other; exit 0; fi
@@ -244,8 +244,8 @@ fi`
 }
 
 /**
- * Matches on stdout. A pattern that cannot be read is looked for as it is: `literal` on stderr. It is tried on nothing first,
- * since the search itself ends alike for such a pattern and for a file that it may not read.
+ * Prints matches on stdout. Searches an invalid pattern as literal text, and prints `literal` on stderr. Tests the pattern on
+ * empty input first, since the search has the same exit code for an unreadable file.
  */
 function searchScript({ pattern, path, maxLines }: { pattern: string; path: string; maxLines: number }): string {
   return `p=${path}

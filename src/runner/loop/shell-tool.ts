@@ -2,10 +2,10 @@ import { bounded, byteLength, plainText } from '../plain-text.ts'
 import { MAX_COMMAND_MS, MAX_OUTPUT_BYTES, MAX_SCRIPT_BYTES } from './limits.ts'
 import { countField, fieldOf, KILLED, quoted, ToolError, type ToolOutcome, type ToolRun } from './tool.ts'
 
-/** A stream that is said little of leaves its room to the other. */
+/** Share of the output limit that each stream has at least; a short stream leaves its share to the other. */
 const LEAST_PART = 0.25
 const LEAST_OUTPUT_BYTES = 256
-/** How much more output than usual a call may ask for. */
+/** How many times the default output a call may request. */
 const MORE_OUTPUT = 4
 
 export async function shell(run: ToolRun): Promise<ToolOutcome> {

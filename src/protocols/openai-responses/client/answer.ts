@@ -24,7 +24,7 @@ export function createResponse(request: ChatRequest, id = ''): WholeAnswer {
   }
 }
 
-/** A response that could not be stored says so, whatever was asked for. */
+/** A response that could not be stored has `store: false`, whatever the request said. */
 export function echoWhen(echo: Json, { isStored }: Pick<Bill, 'isStored'>): Json {
   return isStored === false ? { ...echo, store: false } : echo
 }
@@ -47,7 +47,7 @@ export function createFrame({ id, created, model }: AnswerHead, echo: Json): Fra
 
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
-  /** Undefined: it is not incomplete. */
+  /** Undefined: complete. */
   readonly reason?: string | undefined
   /** Unix seconds. */
   readonly completedAt?: number | undefined

@@ -20,7 +20,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'input_audio',
 ])
 
-/** Called for a part that has no translation, with the path of what has none. */
+/** Called for an untranslatable part, with its path. */
 export type NoteUnknown = (part: Json, path: string) => void
 
 /** Holds the place of a file that the provider has or fetches: its size is not known. */

@@ -37,7 +37,7 @@ const PARAMS: Readonly<Record<string, string>> = {
   verbosity: 'text.verbosity',
 }
 
-/** Checks that are shared with chat completions name their fields; a position in `messages` says nothing here. */
+/** Checks shared with chat completions name fields of `messages`, which have no meaning here. */
 function withOwnParam(error: GatewayError): GatewayError {
   const { param } = error
   if (param === undefined) return error

@@ -7,19 +7,19 @@ import { type NoteUnknown, readContent } from './content.ts'
 import { type ToolBook, wireNameOf } from './tools.ts'
 
 export interface Conversation {
-  /** The messages of a chat completion, which its own checks have not seen. */
+  /** Messages of a chat completion, not validated yet. */
   readonly messages: readonly object[]
-  /** Paths of what has no counterpart. */
+  /** Paths of items without a counterpart. */
   readonly ignored: readonly string[]
   /** Whether a custom tool was called. */
   readonly hasCustomCalls: boolean
   /** The path of the first item or part that only hosts of this API understand. */
   readonly essential: string | undefined
-  /** What the messages lack of the items. */
+  /** Items and parts that the messages lack. */
   readonly untranslated: readonly unknown[]
 }
 
-/** What a model said until it was answered: consecutive items become one message. */
+/** An assistant's message, made of consecutive items. */
 interface Turn {
   readonly texts: string[]
   readonly refusals: string[]
@@ -27,7 +27,7 @@ interface Turn {
   readonly calls: object[]
   /** The order of its pieces, with signed thinking. */
   readonly entries: ContextEntry[]
-  /** By protocol: what its provider needs back. */
+  /** Provider context by protocol. */
   readonly context: Record<string, unknown>
   /** Results of its calls. */
   readonly results: object[]
@@ -48,7 +48,7 @@ interface Reading {
 }
 
 /**
- * @param earlierItems Items at the beginning of the input that are of earlier requests: what was ignored of them was said then.
+ * @param earlierItems Number of leading items from earlier requests, whose warnings were returned then.
  * @throws GatewayError for the first fault.
  */
 export function readConversation({ instructions, input }: Json, book: ToolBook, earlierItems = 0): Conversation {
@@ -138,7 +138,7 @@ function readItem(reading: Reading, item: Json, path: string): void {
   }
 }
 
-/** For hosts of this API. Others leave out what the model has used already, and refuse what it has not. */
+/** Kept for hosts of this API. Others omit items that the model has used already, and reject the rest. */
 function keepUntranslated(reading: Reading, item: Json, path: string): void {
   reading.untranslated.push(item)
   if (SPENT.has(textOf(item['type']))) reading.ignored.push(path)
@@ -197,7 +197,7 @@ function turnOf(reading: Reading): Turn {
   return reading.turn ?? startTurn(reading)
 }
 
-/** Its text, and what its provider needs back, if it is of this gateway. */
+/** Reads the text, and the provider context if this gateway encoded it. */
 function readReasoning(reading: Reading, item: Json, path: string): void {
   const turn = turnOf(reading)
   turn.endsInText = false
@@ -218,7 +218,7 @@ function readReasoning(reading: Reading, item: Json, path: string): void {
   } else addContext(turn, context)
 }
 
-/** Signed thinking of Anthropic's keeps its position among the items; other contexts say themselves what they belong to. */
+/** Signed thinking of Anthropic keeps its position among the items; other contexts contain theirs. */
 function addContext({ entries, context }: Turn, { anthropic, ...others }: Json): void {
   Object.assign(context, others)
   if (!isRecord(anthropic) || !Array.isArray(anthropic['blocks'])) return
@@ -259,7 +259,7 @@ function calledTool(
   return { id, type: 'custom', custom: { name, input: stringAt(item['input'], `${path}.input`) } }
 }
 
-/** Stands behind the message of its call, wherever it comes. */
+/** Is placed after the message of its call. */
 function readResult(reading: Reading, item: Json, path: string): void {
   const id = stringAt(item['call_id'] ?? item['id'], `${path}.call_id`)
   const turn = reading.unanswered.get(id)
@@ -277,7 +277,7 @@ function isTurn(message: object | Turn): message is Turn {
   return 'entries' in message
 }
 
-/** Reasoning alone says nothing to any provider. */
+/** Omits a message that contains only reasoning, which no provider accepts. */
 function renderTurn({ texts, refusals, reasoning, calls, entries, context, results }: Turn): object[] {
   if (texts.length === 0 && refusals.length === 0 && calls.length === 0) return []
   const contexts = { ...context, ...signedContext(entries) }

@@ -1,6 +1,6 @@
 /**
- * The output items of an answer in the making, in the order of its events, one after another: reasoning, messages, calls.
- * A stream is sent an event for each change; the items at its end are those of a whole answer.
+ * Builds the output items of an answer from its events, one item after another: reasoning, messages, calls. Emits an event of
+ * the stream for each change; the final items are those of a whole answer.
  */
 import type { ChatEvent, ExtensionEvent, FinishReason, NativeEvent, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
@@ -29,7 +29,7 @@ interface OutputInput {
   readonly forms: ReadonlyMap<string, ToolForm>
   /** See `ResponseDetails`. */
   readonly isStored: boolean
-  /** Undefined: nobody follows the making. */
+  /** Undefined: a whole answer, without events. */
   readonly emit: Emit | undefined
 }
 
@@ -39,7 +39,7 @@ interface TextPart {
   readonly place: string
   text: string
   readonly logprobs: unknown[]
-  /** As a provider of this API has them. */
+  /** From a provider of this API. */
   readonly annotations: Json[]
 }
 
@@ -50,7 +50,7 @@ interface OpenMessage {
   readonly parts: TextPart[]
   /** Where its text begins in the text of the answer, in UTF-16 units. */
   readonly from: number
-  /** As a provider of this API has it. */
+  /** From a provider of this API. */
   readonly phase: string | undefined
 }
 
@@ -59,7 +59,7 @@ interface OpenReasoning {
   readonly id: string
   text: string
   context: Json | undefined
-  /** Of a provider of this API: goes back to it as it is. */
+  /** From a provider of this API, to which it returns unchanged. */
   encrypted: string | undefined
 }
 
@@ -69,7 +69,7 @@ interface OpenCall {
   readonly form: ToolForm
   readonly callId: string
   arguments: string
-  /** A call of a custom tool whose input comes as it is, not within JSON. */
+  /** A call of a custom tool whose input is plain text, not JSON. */
   readonly isPlain: boolean
 }
 
@@ -87,7 +87,7 @@ interface State extends OutputInput {
   readonly emptyCalls: Set<number>
   /** Length of the text so far. */
   length: number
-  /** Whether reasoning has come with its signature: then a context of the whole answer repeats it. */
+  /** Whether reasoning was signed: then a context of the whole answer repeats it. */
   isSigned: boolean
   /** The next item, as a provider of this API announced it. */
   announced: Json | undefined
@@ -162,7 +162,7 @@ const ITEM_PREFIXES: ReadonlyMap<unknown, string> = new Map([
   ['custom_tool_call', 'ctc'],
 ])
 
-/** An item of a provider that has this same API: its ID comes first, and all others whole. */
+/** An item from a provider of this API: the ID of a known type is announced first, other types arrive whole. */
 function readNative(state: State, { part, value }: NativeEvent): void {
   if (part === 'delta') {
     keepNativeAnnotations(state, value)
@@ -202,7 +202,7 @@ function keepExtension(state: State, { field, value }: ExtensionEvent): void {
     state.annotations = value.slice(0, MAX_ANNOTATIONS).filter(isRecord)
 }
 
-/** Of the text that came last. */
+/** Adds annotations to the last text. */
 function keepNativeAnnotations({ open }: State, { annotations }: Json): void {
   const part = open?.kind === 'message' ? open.parts.find(({ type }) => type === 'output_text') : undefined
   if (part === undefined || !Array.isArray(annotations)) return
@@ -210,7 +210,7 @@ function keepNativeAnnotations({ open }: State, { annotations }: Json): void {
     if (isRecord(annotation) && part.annotations.length < MAX_ANNOTATIONS) part.annotations.push(annotation)
 }
 
-/** Each message looks for its own among them. */
+/** Limited, since each message searches all of them. */
 const MAX_ANNOTATIONS = 256
 
 const DELTAS = { output_text: 'response.output_text.delta', refusal: 'response.refusal.delta' } as const
@@ -231,7 +231,7 @@ function addText(
   state.emit(DELTAS[type], `${part.place},"delta":${JSON.stringify(text)}${tail}`)
 }
 
-/** As the contract has them: bytes are a list. */
+/** In the form of the contract: bytes are a list. */
 function entriesOf(logprobs: unknown): readonly Json[] {
   const entries = (readLogprobs(logprobs)?.content ?? []).filter(isRecord)
   return entries.map(({ top_logprobs: top, ...entry }) => ({
@@ -332,7 +332,7 @@ function openReasoning(state: State): OpenReasoning {
   return item
 }
 
-/** What a provider needs back of the whole answer comes at its end, in an item of its own. */
+/** Adds the context of the whole answer, which its provider needs in the next request, as an item at the end. */
 function addContext(state: State): void {
   const { context, isSigned } = state
   if (context === undefined) return
@@ -369,7 +369,7 @@ function addCall(state: State, event: ToolCallEvent): void {
   }
   const { open: call } = state
   if (toolIndex < state.toolIndex || call?.kind !== 'call') {
-    // Some providers show only at the end that a call has no arguments, and its item says so already.
+    // Some providers send `{}` only at the end for a call without arguments; its item has it already.
     if (text === NO_ARGUMENTS && state.emptyCalls.has(toolIndex)) return
     throw brokenAnswer('The provider continued a tool call after it had begun another item.')
   }
@@ -395,7 +395,7 @@ function announcedForm({ announced }: State, form: ToolForm): ToolForm {
 
 const ITEM_ID = /^[\w-]{1,64}$/
 
-/** The provider's own ID, without which it does not read its reasoning again, or one that has it; else one of ours. */
+/** Returns the provider's ID, without which it rejects its own reasoning, or an ID that contains it; else a new one. */
 function itemId(state: State, prefix: string): string {
   const { announced, id, done, open, takenIds, isStored } = state
   state.announced = undefined

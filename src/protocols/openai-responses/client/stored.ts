@@ -5,7 +5,7 @@
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
 import { newItemId, tailOfResponse } from '../item-ids.ts'
 
-/** What the account has stored of a conversation, and what is to be stored. */
+/** The stored part of a conversation, and what is to be stored. */
 export interface StoredContext {
   /** The response that the request continues. */
   readonly previousId: string | undefined
@@ -35,7 +35,7 @@ function ownItem(given: Json): OwnItem {
   return { item, text: JSON.stringify(item) }
 }
 
-/** Messages may come as a role with a text; everybody who reads them finds parts. */
+/** Messages may be a role with a text; they are stored with parts. */
 function withParts(item: Json): Json {
   const { role, content } = item
   if (role === undefined || (item['type'] !== undefined && item['type'] !== 'message')) return item
@@ -47,7 +47,7 @@ function withParts(item: Json): Json {
   return { ...item, type: 'message', content: [part] }
 }
 
-/** The ID of the item that an item of a request stands for; undefined: it is an item itself. */
+/** The ID that an item reference names; undefined: another item. */
 export function referenceIn({ item }: OwnItem): string | undefined {
   const { type, id, role } = item
   const isReference = type === 'item_reference' || (type === undefined && role === undefined)
