@@ -1,7 +1,7 @@
 /**
- * `npm test`: every test of the project but the slow ones among the fault tests, with progress and totals. Files under
- * `test` run in a process each, neighbours of the others share one. Files that use a database run twice: on SQLite, and on
- * a PostgreSQL server that is started here.
+ * `npm test`: every test of the project but the slow ones among the fault tests, with progress and totals.
+ * Neighbouring files share a process. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is
+ * started here.
  * What they need of the machine is looked for, and installed where that is possible.
  * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every

@@ -26,22 +26,30 @@ test('neighbours share a process on the same database, the longest group comes f
   ])
 })
 
-test('a group has at most 20 files and 20 seconds; a longer file has a process to itself', () => {
+test('a group has at most 40 files and 90 seconds; a longer file has a process to itself', () => {
   const names = Array.from({ length: 45 }, (_, at) => `src/${String(at).padStart(2, '0')}.test.ts`)
   const sizes = (seconds: number) =>
     formGroups(
       names.map((name) => task(name, seconds)),
       isAlone,
     ).map(({ tasks }) => tasks.length)
-  assert.deepEqual(sizes(0.1), [20, 20, 5])
+  assert.deepEqual(sizes(0.1), [40, 5])
   assert.deepEqual(
-    sizes(4),
+    sizes(18),
     Array.from({ length: 9 }, () => 5),
   )
-  assert.deepEqual(new Set(sizes(30)), new Set([1]))
+  assert.deepEqual(new Set(sizes(95)), new Set([1]))
 })
 
-test('tests of the whole program run alone, and those of modules that say so', (t) => {
+test('tests of the whole program share a process with those of their folder', () => {
+  const names = ['test/e2e/b', 'src/a', 'test/browser/a', 'test/e2e/webhooks/c', 'packages/a']
+  assert.deepEqual(
+    filesOf(names.map((name) => task(`${name}.test.ts`))).map(([, ...files]) => files.join(' ')),
+    ['packages/a.test.ts src/a.test.ts', 'test/e2e/b.test.ts test/e2e/webhooks/c.test.ts', 'test/browser/a.test.ts'],
+  )
+})
+
+test('a file runs alone that says so, or is about processes', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-groups-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const alone = (path: string, text: string): boolean => {
@@ -53,5 +61,7 @@ test('tests of the whole program run alone, and those of modules that say so', (
   assert.equal(alone('src/lib/b.test.ts', '/** Measures memory. Runs in a process of its own. */'), true)
   assert.equal(alone('src/lib/c.test.ts', '/** About c. */\n/** Runs in a process of its own. */'), false)
   assert.equal(alone('dashboard/src/lib/d.test.ts', ''), false)
-  assert.equal(alone('test/e2e/e.test.ts', ''), true)
+  assert.equal(alone('test/e2e/e.test.ts', ''), false)
+  assert.equal(alone('test/e2e/sandbox/f.test.ts', ''), true)
+  assert.equal(alone('test/faults/g.test.ts', ''), true)
 })

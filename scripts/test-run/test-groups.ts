@@ -2,17 +2,19 @@
 import { openingComment } from './test-passes.ts'
 import type { TestGroup, TestTask } from './test-progress.ts'
 
-/** Tests of the whole program wait for other processes most of the time, so they wait beside each other. */
-const MODULE_TEST = /(?:^|\/)(?:src|packages|catalogue|dashboard\/src)\/(?:[^/]+\/)*[^/]+\.test\.ts$/
+/** What loads the same modules: the tests of the whole program by their folder, all those beside the sources. */
+const KIND = /^test\/[^/]+\//
 /** In the comment that a test file begins with: it changes its process, or measures it. */
 const ALONE = /\bRuns in a process of its own\b/
-const MOST_FILES = 20
+/** They look at the processes, files and sockets of the machine, so nothing of another file may be left in theirs. */
+const ABOUT_PROCESSES = /(?:^|\/)(?:test\/(?:faults|e2e\/(?:sandbox\/|agents))|scripts\/|bench\/)/
+const MOST_FILES = 40
 /** Estimated, of a group of more than one file, so that none still runs when all others have ended. */
-const MOST_SECONDS = 20
+const MOST_SECONDS = 90
 
 /** Whether a test file, by its full path, runs in a process without other files. */
 export function runsAlone(file: string): boolean {
-  return !MODULE_TEST.test(file) || ALONE.test(openingComment(file))
+  return ABOUT_PROCESSES.test(file) || ALONE.test(openingComment(file))
 }
 
 /** Neighbours share a process, since they load the same modules. Returns the longest group first. */
@@ -34,10 +36,14 @@ function chunks(tasks: readonly TestTask[]): readonly Members[] {
   for (const task of tasks) {
     const last = made.at(-1)
     const fits = last !== undefined && last.length < MOST_FILES && secondsOf(last) + task.seconds <= MOST_SECONDS
-    if (fits) last.push(task)
+    if (fits && kindOf(last[0]) === kindOf(task)) last.push(task)
     else made.push([task])
   }
   return made
+}
+
+function kindOf({ file }: TestTask): string {
+  return KIND.exec(file)?.[0] ?? ''
 }
 
 function secondsOf(tasks: readonly TestTask[]): number {

@@ -1,4 +1,7 @@
-/** What bodies that are made to stall the gateway cost it: event loop, memory, other accounts. Runs on one database. */
+/**
+ * What bodies that are made to stall the gateway cost it: event loop, memory, other accounts. Runs on one database. Runs in
+ * a process of its own.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

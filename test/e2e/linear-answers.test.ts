@@ -1,6 +1,7 @@
 /**
  * What a provider answers is read, counted and rendered in time linear in its size, whole and streamed, in every protocol:
  * tiny pieces, many calls, many ends, many keys, long ids. Runs on one database.
+ * Runs in a process of its own.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
  * What a client requests is validated, measured and rendered for each provider in time linear in its size: many messages,
  * parts, calls, tools, schemas, references, contexts, fields, and long names. Runs on one database.
+ * Runs in a process of its own.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

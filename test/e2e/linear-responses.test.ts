@@ -1,6 +1,7 @@
 /**
  * What a client of the Responses API requests is read and rendered for each protocol in time linear in its size: many items,
  * parts, calls, tools, reasoning, and fields. Runs on one database.
+ * Runs in a process of its own.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,7 @@
 /**
  * What models, repositories, providers and clients feed is read in time linear in its size: each entry point is given the
  * same hostile texts, of which those that are twice as long may take at most two and a half times as long. Runs on one database.
+ * Runs in a process of its own.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
