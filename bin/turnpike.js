@@ -9,9 +9,11 @@ async function main() {
   const cache = fileURLToPath(new URL('../node_modules/.cache/turnpike', import.meta.url))
   // Threads read the variable; without it each would load the TypeScript stripper, 13 MiB and 100 ms apiece.
   if (enableCompileCache?.(cache).directory !== undefined) process.env.NODE_COMPILE_CACHE ??= cache
+  const { freshBundle } = await import('./bundle.js')
   const source = new URL('../src/cli/main.ts', import.meta.url)
   const built = new URL('../dist/src/cli/main.js', import.meta.url)
-  const { main: runCommandLine } = await import((existsSync(source) ? source : built).href)
+  const program = existsSync(source) ? (freshBundle() ?? source) : built
+  const { main: runCommandLine } = await import(program.href)
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   await runCommandLine({ arguments: process.argv.slice(2), version })
 }

@@ -22,7 +22,7 @@ function install(): void {
   assert.equal(built.status, 0, built.stdout)
   const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: readonly string[] }
   for (const name of [...files, 'package.json']) {
-    if (name !== 'dist') cpSync(join(ROOT, name), join(packaged, name), { recursive: true })
+    if (!/^!?dist\b/.test(name)) cpSync(join(ROOT, name), join(packaged, name), { recursive: true })
   }
   symlinkSync(join(ROOT, 'node_modules'), join(packaged, 'node_modules'))
 }
@@ -38,6 +38,11 @@ test('the package contains the built dashboard, and not its sources', () => {
     assert.ok(paths.includes(`dashboard/dist/${name}`), `dashboard/dist/${name} is not packed`)
   }
   assert.ok(paths.some((path) => /^dashboard\/dist\/assets\/index-[\w-]+\.js\.br$/.test(path)))
+  assert.deepEqual(
+    paths.filter((path) => path.startsWith('dist/src/bundle/')),
+    [],
+    'the bundle contains other packages without their licences',
+  )
   assert.deepEqual(
     paths.filter((path) => path.startsWith('dashboard/') && !path.startsWith('dashboard/dist/')),
     [],

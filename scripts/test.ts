@@ -8,6 +8,7 @@
  * test, `--sqlite` and `--postgres` run one database alone, `--stalls` suspends processes at random, `--cpu` lists the CPU
  * time of every file.
  */
+import { execFileSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -77,7 +78,11 @@ const tasks = planTasks(
 )
 console.log(`recordings: ${areRecordingsHere() ? RECORDINGS_FOLDER : `not found in ${RECORDINGS_FOLDER}`}`)
 // Before any test waits for it. Where only some files run, each brings what it needs.
-if (filters.length === 0) for (const name of toolNames()) prepareTool(name)
+if (filters.length === 0) {
+  for (const name of toolNames()) prepareTool(name)
+  // Hundreds of gateways start; one after a change of the sources starts from them.
+  execFileSync(process.execPath, [join(ROOT, 'scripts', 'bundle.ts')], { stdio: 'inherit' })
+}
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
 
