@@ -98,6 +98,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'No deployment of the model fulfils the data policy of the account or key.',
     action: 'Use another model; see [data policies](routing.md#data-policies).',
   },
+  endpoint_not_allowed: {
+    meaning: 'The team of the credential does not allow this endpoint.',
+    action: 'Use one of its endpoints, or ask an admin of the account to change the team.',
+  },
   model_not_allowed: {
     meaning: 'The key does not allow this model.',
     action: 'Use one of its models, or change the key.',

@@ -20,6 +20,7 @@ import { createSessions, type Sessions } from '../features/sessions/sessions.ts'
 import { createTokenSigner, type TokenSigner } from '../features/sessions/token.ts'
 import { localPath } from '../features/sign-in/local-path.ts'
 import { choices } from '../features/sign-in/provider.ts'
+import { teamsRoutes } from '../features/teams/routes.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import { DASHBOARD_FOLDER, readDashboard } from '../http/dashboard.ts'
 import { renderOutcome } from '../http/pages/layout.ts'
@@ -86,6 +87,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       await app.register(meRoutes({ ...deps, ...installation, sessionOf, tokenExpiresAt, accountsOf }))
       await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
       await app.register(membersRoutes({ ...deps, publicUrl: input.config.server.public_url, writeAudit, changed }))
+      await app.register(teamsRoutes({ ...deps, writeAudit, changed }))
       await app.register(auditRoutes(deps))
       await app.register(devicesRoutes({ ...authority, callerOf: deps.callerOf, cursorKey: deps.cursorKey }))
     },

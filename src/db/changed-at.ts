@@ -10,7 +10,7 @@ import { type RawBuilder, sql } from 'kysely'
  * @param now Unix milliseconds.
  */
 export function nextChangedAt(
-  table: 'account' | 'api_key' | 'person' | 'member' | 'session' | 'device' | 'stored_setting',
+  table: 'account' | 'api_key' | 'person' | 'member' | 'session' | 'device' | 'team' | 'stored_setting',
   now: number,
 ): RawBuilder<number> {
   const time = sql`cast(${now} as bigint)`

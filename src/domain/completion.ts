@@ -1,7 +1,7 @@
 import { isRecord, parseJson } from '../lib/json.ts'
 import type { TraceContext } from '../lib/trace-context.ts'
 import type { FinishReason } from './chat.ts'
-import type { AccountId, CompletionId, KeyId, ProviderCredentialId } from './ids.ts'
+import type { AccountId, CompletionId, KeyId, ProviderCredentialId, TeamId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
 import type { UsageDetail } from './price/price.ts'
 
@@ -111,6 +111,8 @@ export interface CompletionRecord {
   readonly clientRequestId: string | undefined
   /** Absent: chat completions. */
   readonly api?: RecordedApi | undefined
+  /** Absent: of no team. */
+  readonly teamId?: TeamId | undefined
 }
 
 /** The newest ones. */

@@ -30,6 +30,7 @@ const CATALOGUE = {
   address_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
   cross_site_request: { status: 403, type: 'permission_denied', retryable: false },
   policy_not_satisfiable: { status: 403, type: 'permission_denied', retryable: false },
+  endpoint_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
   model_not_allowed: { status: 403, type: 'permission_denied', retryable: false },
   own_credential_refused: { status: 403, type: 'permission_denied', retryable: false },
   not_found: { status: 404, type: 'not_found', retryable: false },

@@ -23,6 +23,7 @@ const PREFIXES = {
   job: 'job_',
   /** An account's own credential at a provider. */
   providerCredential: 'pcr_',
+  team: 'team_',
 } as const
 type Kind = keyof typeof PREFIXES
 type Id<Name extends Kind> = string & { readonly __id: (typeof PREFIXES)[Name] }
@@ -45,6 +46,7 @@ export type DeliveryId = Id<'delivery'>
 export type AgentId = Id<'agent'>
 export type RunId = Id<'run'>
 export type ProviderCredentialId = Id<'providerCredential'>
+export type TeamId = Id<'team'>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8

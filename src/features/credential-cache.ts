@@ -20,6 +20,7 @@ const TABLES = {
   session: { id: sql`id`, endedAt: sql`ended_at` },
   member: { id: sql`account_id || ' ' || user_id`, endedAt: sql`removed_at` },
   person: { id: sql`id`, endedAt: sql`disabled_at` },
+  team: { id: sql`id`, endedAt: sql`archived_at` },
   account: { id: sql`id`, endedAt: sql`null` },
 } as const
 type Table = keyof typeof TABLES
@@ -168,6 +169,7 @@ function idsOf(rows: readonly ChangedRow[]): RowIds {
     session: new Set(),
     member: new Set(),
     person: new Set(),
+    team: new Set(),
     account: new Set(),
   }
   for (const { table, id } of rows) ids[table].add(id)

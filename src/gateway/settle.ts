@@ -303,6 +303,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     attemptLog: attempt.log.length === 0 ? undefined : attempt.log,
     clientRequestId: admitted.clientRequestId,
     api: admitted.api.recordedAs,
+    teamId: caller.teamId,
   }
 }
 

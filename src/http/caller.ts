@@ -1,7 +1,7 @@
 /** Authentication of requests: the caller, the scope that a route requires, and a rate limit of invalid keys. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
-import { type Caller, DELEGATING_RIGHTS, type Right } from '../domain/identity/caller.ts'
+import { type Caller, DELEGATING_RIGHTS, type Right, type TeamEndpoint } from '../domain/identity/caller.ts'
 import type { RequestEntry, RequestGate } from '../domain/limits.ts'
 import { spend } from '../domain/limits.ts'
 import { createLruCache } from '../lib/collections.ts'
@@ -27,6 +27,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that this route requires. */
     scope?: Right
+    /** It checks itself what a team's keys and members may do there, whose rights in the account do not suffice. */
+    inTeam?: true
+    /** What a team can be limited to. */
+    endpoint?: TeamEndpoint
     /** Maximum request body in bytes, where it is not the default. */
     bodyLimitBytes?: number
     /** A chat completion: counted by rate limits before its body, which is estimated as a prompt. */
@@ -56,8 +60,9 @@ export function callerOf(request: FastifyRequest): Caller {
 export function requireCaller(app: FastifyInstance, authenticate: Authenticate, gate?: RequestGate): void {
   app.decorateRequest('caller', undefined)
   const accept = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
-    const { scope, isChat = false } = request.routeOptions.config
-    if (scope !== undefined && !caller.scopes.has(scope)) throw lackOf(scope, caller)
+    const { scope, inTeam = false, endpoint, isChat = false } = request.routeOptions.config
+    if (scope !== undefined && !isAllowed(scope, caller, inTeam)) throw lackOf(scope, caller)
+    if (endpoint !== undefined && caller.endpoints?.has(endpoint) === false) throw endpointNotAllowed(endpoint)
     if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
     request.caller = caller
     if (gate !== undefined && request.method !== 'GET') request.entry = gate.enter(caller, isChat)
@@ -86,9 +91,28 @@ export function assertRight(caller: Caller, right: Right): void {
   if (!caller.scopes.has(right)) throw lackOf(right, caller)
 }
 
-function lackOf(scope: Right, { kind, isLimited }: Caller): GatewayError {
+/** A key of a team has delegating rights in its team alone, and members of teams may have them there. */
+function isAllowed(scope: Right, { scopes, teamId, teams }: Caller, inTeam: boolean): boolean {
+  if (scopes.has(scope)) return inTeam || teamId === undefined || !DELEGATING_RIGHTS.has(scope)
+  return inTeam && teams !== undefined
+}
+
+function endpointNotAllowed(endpoint: TeamEndpoint): GatewayError {
+  return new GatewayError(
+    'endpoint_not_allowed',
+    `The team of this credential does not allow the endpoint '${endpoint}'.`,
+  )
+}
+
+function lackOf(scope: Right, { kind, isLimited, teamId, scopes }: Caller): GatewayError {
+  if (teamId !== undefined && scopes.has(scope)) return keyOfTeam(scope)
   if (isLimited === true && DELEGATING_RIGHTS.has(scope)) return limitedKey()
   return new GatewayError('insufficient_scope', `${LACKING[kind]} '${scope}'.`)
+}
+
+function keyOfTeam(scope: Right): GatewayError {
+  const message = `A key of a team has the scope '${scope}' for keys of its team alone. Use a key of the account, or sign in.`
+  return new GatewayError('insufficient_scope', message)
 }
 
 /** Members and keys that a limited key creates would not have its limits. */

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import { type TSchema, Type } from 'typebox'
 import { ROUTING_HEADER } from '../domain/chat.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
-import type { Caller } from '../domain/identity/caller.ts'
+import { type Caller, TEAM_ENDPOINTS, type TeamEndpoint } from '../domain/identity/caller.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
 import { type RequestTrace, releaseTrace } from '../domain/trace.ts'
 import { callerOf, type RouteApi } from './caller.ts'
@@ -106,9 +106,15 @@ export function tokenCountRoute(
 function optionsOf(input: ChatRouteInput & Partial<ApiRouteInput>) {
   const { bodyLimitBytes, api } = input
   return {
-    config: { scope: 'chat', bodyLimitBytes, isChat: true, ...(api && { api }) } as const,
+    config: { scope: 'chat', endpoint: endpointOf(api), bodyLimitBytes, isChat: true, ...(api && { api }) } as const,
     validatorCompiler: () => () => true,
   }
+}
+
+/** The end of its path names an API but chat completions. */
+function endpointOf(api: Pick<RouteApi, 'endpoint'> | undefined): TeamEndpoint {
+  const name = api?.endpoint.slice(api.endpoint.lastIndexOf('/') + 1)
+  return TEAM_ENDPOINTS.find((endpoint) => endpoint === name) ?? 'chat'
 }
 
 /** The response of a route, in its schema. @param id Of the schema of whole answers. @param event Of streams. */

@@ -51,6 +51,10 @@ const FURTHER: Readonly<Record<string, Right>> = {
   'DELETE /v1/members/:id': 'members', // everybody may leave, which needs none
   'PATCH /v1/members/:id': 'billing', // the role that is given here has it, and nobody gives more than they have
   'POST /v1/invitations': 'billing', // as well
+  // Admins of the team have it there, and everybody may leave a team.
+  'POST /v1/teams/:id/members': 'teams',
+  'PATCH /v1/teams/:id/members/:user_id': 'teams',
+  'DELETE /v1/teams/:id/members/:user_id': 'teams',
 }
 /** Answers to the smallest body that say that the right was there and something else was not. */
 const UNMET: Readonly<Record<string, readonly number[]>> = {
@@ -76,6 +80,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'PUT /v1/admin/providers/:name': [400], // neither built in nor with an address
   'POST /v1/agents': [400],
+  'POST /v1/teams/:id/members': [404],
   'POST /v1/provider-credentials': [404],
   'POST /v1/webhooks': [400],
   'POST /v1/webhooks/:id/redeliver': [400],
@@ -298,7 +303,8 @@ test('TEN-4: no route takes a field that it does not have; account, balance and 
     const smallest = smallestBody(row.body ?? {}) as object
     for (const field of NEVER_SET.filter((candidate) => !Object.hasOwn(properties, candidate))) {
       for (const value of ['owner', world.away, 1_000_000, null]) {
-        const url = row.path.replace(/:\w+/, resourceOf(row)?.unknownId ?? 'x')
+        const ids = (resourceOf(row)?.unknownId ?? '').split('/')
+        const url = row.path.replace(/:\w+/g, () => ids.shift() || 'x')
         const body = { ...smallest, [field]: value }
         const answer = await world.app.ask(row.method as 'POST', url, {
           token: operator?.secret ?? '',

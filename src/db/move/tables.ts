@@ -30,6 +30,8 @@ export const MOVED_TABLES: readonly string[] = [
   'person',
   'identity',
   'member',
+  'team',
+  'team_member',
   'invitation',
   'session',
   'device_code',

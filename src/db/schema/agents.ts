@@ -1,6 +1,7 @@
 /** The tables of agents, as queries see them; conventions as in `schema.ts`. */
+import type { Generated } from 'kysely'
 import type { AgentEventKind, AgentStatus, RunError } from '../../domain/agent.ts'
-import type { AccountId, AgentId, KeyId, RunId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, KeyId, RunId, TeamId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
 /** A conversation about a repository. Its status is that of its last run. */
@@ -28,6 +29,8 @@ export interface AgentTable {
   created_at: number
   started_at: number | null
   ended_at: number | null
+  /** Whose limits its runs have; null: the account. */
+  team_id: Generated<TeamId | null>
 }
 
 /** One execution. */

@@ -1,6 +1,6 @@
 /** The tables of people and of what signs in for them, as queries see them; conventions as in `schema.ts`. */
 import type { Generated } from 'kysely'
-import type { Role } from '../../domain/identity/caller.ts'
+import type { Role, TeamRole } from '../../domain/identity/caller.ts'
 import type {
   AccountId,
   AuditId,
@@ -9,6 +9,7 @@ import type {
   KeyId,
   ProviderCredentialId,
   SessionId,
+  TeamId,
   UserId,
 } from '../../domain/ids.ts'
 
@@ -46,6 +47,34 @@ export interface ProviderCredentialTable {
 
 /** `verified`: the provider accepted it. `untested`: nobody knows. `refused`: the provider refused it. */
 export type ProviderCredentialStatus = 'verified' | 'untested' | 'refused'
+
+/** Keys, agents and requests of a team have its limits. */
+export interface TeamTable {
+  account_id: AccountId
+  id: TeamId
+  name: string
+  /** JSON list; empty: all. */
+  models: string
+  /** JSON list; empty: all. */
+  endpoints: string
+  requests_per_minute: number | null
+  /** See `policyText`; null: none. */
+  data_policy: string | null
+  created_at: number
+  archived_at: number | null
+  /** Grows with every change of the row, see `nextChangedAt`. */
+  changed_at: number
+}
+
+export interface TeamMemberTable {
+  account_id: AccountId
+  team_id: TeamId
+  user_id: UserId
+  role: TeamRole
+  /** A group of an identity provider put them here, and may remove them. */
+  by_group: 0 | 1
+  created_at: number
+}
 
 /** Under what an identity provider knows a person. */
 export interface IdentityTable {

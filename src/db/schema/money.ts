@@ -1,6 +1,6 @@
 /** The tables of money and of ledger audits, as queries see them; conventions as in `schema.ts`. */
 import type { RecordedApi } from '../../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, CompletionId, KeyId, TeamId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
 /** What an account has. One row an account, made when it is first touched. */
@@ -66,6 +66,8 @@ export interface HoldTable {
   byok_fee_ppm: number | null
   /** Null: chat completions. */
   api: RecordedApi | null
+  /** Null: the account. */
+  team_id: TeamId | null
 }
 
 export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'

@@ -10,7 +10,7 @@
 import type { Generated } from 'kysely'
 import type { FinishReason } from '../../domain/chat.ts'
 import type { CompletionStatus, RecordedApi, UsageSource } from '../../domain/completion.ts'
-import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, UserId } from '../../domain/ids.ts'
+import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type * as agents from './agents.ts'
 import type * as identity from './identity.ts'
@@ -59,6 +59,8 @@ export interface Database {
   readonly device_token: identity.DeviceTokenTable
   readonly guess: identity.GuessTable
   readonly audit: identity.AuditTable
+  readonly team: identity.TeamTable
+  readonly team_member: identity.TeamMemberTable
   readonly webhook: webhooks.WebhookTable
   readonly event: webhooks.EventTable
   readonly delivery: webhooks.DeliveryTable
@@ -105,6 +107,8 @@ export interface ApiKeyTable {
   created_by: UserId | null
   /** The key that created it, whose limits bound its own; null: no key did. */
   parent_id: KeyId | null
+  /** The team that it belongs to; null: to the account. */
+  team_id: Generated<TeamId | null>
   created_at: number
   last_used_at: number | null
   expires_at: number | null
@@ -150,6 +154,7 @@ export interface CompletionTable {
   usage_detail: string | null // see `usageDetailText`; null: no seldom class of usage, or a row older than the column
   price_rule: string | null // see `priceUsage`; null: the price itself, or a row older than the column
   api: RecordedApi | null // null: chat completions
+  team_id: TeamId | null // of the key or the request when it was admitted; null: the account
 }
 
 /** Sums over `completion`, written in the same transaction. */

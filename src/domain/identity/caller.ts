@@ -1,5 +1,5 @@
 import type { DataPolicy } from '../data-policy.ts'
-import type { AccountId, KeyId, UserId } from '../ids.ts'
+import type { AccountId, KeyId, TeamId, UserId } from '../ids.ts'
 import type { NanoUsd } from '../money.ts'
 
 /** Monthly budget of a key (calendar month, UTC); undefined: none of its own. */
@@ -34,6 +34,14 @@ export interface Caller {
   readonly isLimited?: boolean | undefined
   /** Of the account, the key and its ancestors: all apply. Undefined: none. */
   readonly dataPolicies?: readonly DataPolicy[] | undefined
+  /** Team that the requests are of, whose limits apply to them; undefined: the account. */
+  readonly teamId?: TeamId | undefined
+  /** Requests a minute of all requests of the team; undefined: no limit. */
+  readonly teamRequestsPerMinute?: number | undefined
+  /** Endpoints that the team allows; undefined: all. */
+  readonly endpoints?: ReadonlySet<TeamEndpoint> | undefined
+  /** Teams of the user with their role there. Undefined: none, or no user. */
+  readonly teams?: ReadonlyMap<TeamId, TeamRole> | undefined
   /** Version of the account's own provider credentials, which grows with every change; undefined: it never had any. */
   readonly providerCredentials?: number | undefined
   /** Rights of this credential; full access is expanded. */
@@ -55,6 +63,8 @@ export const SCOPES = [
   'webhooks',
   'keys',
   'members',
+  'teams',
+  'scim',
   'billing',
   'operator',
 ] as const
@@ -64,14 +74,17 @@ export const ROLES = ['owner', 'admin', 'developer', 'billing'] as const
 export type Role = (typeof ROLES)[number]
 
 /** Rights without a scope: keys have them with full access or by `IMPLIED`, tokens never. */
-export const MEMBER_RIGHTS = ['members:read', 'audit', 'devices'] as const
+export const MEMBER_RIGHTS = ['members:read', 'teams:read', 'audit', 'devices'] as const
 export type Right = Scope | (typeof MEMBER_RIGHTS)[number]
 
 /** Rights that create credentials and members. Limited keys never have them, whatever their scopes. */
-export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members'])
+export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members', 'teams', 'scim'])
 
 /** Rights that a scope implies: a key that invites members has the rights of every member. */
-export const IMPLIED: Readonly<Partial<Record<Scope, readonly Right[]>>> = { members: ['members:read', 'devices'] }
+export const IMPLIED: Readonly<Partial<Record<Scope, readonly Right[]>>> = {
+  members: ['members:read', 'devices'],
+  teams: ['teams:read'],
+}
 
 const ALL = ROLES
 const BUILDERS = ['owner', 'admin', 'developer'] as const
@@ -90,6 +103,9 @@ export const RIGHTS: Readonly<Record<Right, { readonly may: string; readonly rol
   operator: { may: 'administer the whole installation', roles: [] },
   'members:read': { may: 'see who belongs to the account', roles: ALL },
   members: { may: 'invite, change and remove members', roles: MANAGERS },
+  'teams:read': { may: 'see the teams of the account and who is in them', roles: ALL },
+  teams: { may: 'create, change and archive teams, and decide who is in them', roles: MANAGERS },
+  scim: { may: 'provision people and groups from an identity provider', roles: MANAGERS },
   audit: { may: 'read the audit log', roles: MANAGERS },
   devices: { may: 'see and disconnect their own devices; owners and admins also those of others', roles: ALL },
 }
@@ -104,4 +120,53 @@ export function rightsOfRole(role: Role, { operator = false } = {}): ReadonlySet
 
 function rightsWith(role: Role): ReadonlySet<Right> {
   return new Set((Object.keys(RIGHTS) as Right[]).filter((right) => RIGHTS[right].roles.includes(role)))
+}
+
+/*
+ * Teams. What a role in the account allows, it allows in every team; the role in a team adds to it, there alone.
+ */
+
+export const TEAM_ROLES = ['admin', 'member', 'viewer'] as const
+export type TeamRole = (typeof TEAM_ROLES)[number]
+
+/** Endpoints that a team can be limited to. */
+export const TEAM_ENDPOINTS = [
+  'chat',
+  'responses',
+  'messages',
+  'completions',
+  'embeddings',
+  'rerank',
+  'agents',
+] as const
+export type TeamEndpoint = (typeof TEAM_ENDPOINTS)[number]
+
+/** What is asked of a team. `roles` are those in the team; `right` is the right in the account that allows it as well. */
+export const TEAM_RIGHTS = {
+  read: { may: 'see the team, its members and its keys', right: 'teams:read', roles: TEAM_ROLES },
+  use: { may: 'create keys of the team, and send requests as the team', right: 'teams', roles: ['admin', 'member'] },
+  manage: {
+    may: 'rename the team, decide who is in it, and change and revoke its keys',
+    right: 'teams',
+    roles: ['admin'],
+  },
+} as const satisfies Record<string, { may: string; right: Right; roles: readonly TeamRole[] }>
+export type TeamRight = keyof typeof TEAM_RIGHTS
+
+/** Rights that keys of a team have at most: what concerns the whole account is not among them. */
+export const OF_TEAM_KEYS: ReadonlySet<Right> = new Set<Right>([
+  'chat',
+  'models:read',
+  'usage:read',
+  'agents:read',
+  'agents:write',
+  'keys',
+  'teams:read',
+])
+
+export function hasTeamRight({ scopes, teams }: Caller, teamId: TeamId, right: TeamRight): boolean {
+  const { right: ofAccount, roles } = TEAM_RIGHTS[right]
+  if (scopes.has(ofAccount)) return true
+  const role = teams?.get(teamId)
+  return role !== undefined && (roles as readonly TeamRole[]).includes(role)
 }

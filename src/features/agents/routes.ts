@@ -32,7 +32,7 @@ export interface AgentsDeps extends ListDeps {
 }
 
 const READ = { scope: 'agents:read' } as const
-const WRITE = { scope: 'agents:write' } as const
+const WRITE = { scope: 'agents:write', endpoint: 'agents' } as const
 const tags = ['Agents']
 const params = idParams<AgentId>()
 const headers = Type.Object({

@@ -230,6 +230,7 @@ function holdUnit(request: HoldRequest, terms: PlanTerms, instanceId: string): H
     clientRequestId: request.clientRequestId,
     byokFeePpm: request.byokFeePpm,
     api: request.api,
+    teamId: caller.teamId,
   }
 }
 
@@ -352,6 +353,7 @@ function intentUnit(unit: HoldUnit): SettleUnit {
     durationMs: 0,
     clientRequestId: unit.clientRequestId,
     api: unit.api,
+    teamId: unit.teamId,
     ...(feePpm === undefined ? {} : { usageDetail: { byok: { feePpm } } }),
   }
   return { kind: 'settle', record, terms: unit.terms, unrecorded: true, provisional: true, kept: undefined }

@@ -75,6 +75,7 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
     clientRequestId: hold.client_request_id ?? undefined,
     ...(hold.byok_fee_ppm === null ? {} : { usageDetail: { byok: { feePpm: hold.byok_fee_ppm } } }),
     api: hold.api ?? undefined,
+    teamId: hold.team_id ?? undefined,
   }
 }
 

@@ -5,7 +5,17 @@ import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { type Caller, type KeyBudget, type Right, rightsOfRole, type Scope } from '../../domain/identity/caller.ts'
+import {
+  type Caller,
+  type KeyBudget,
+  OF_TEAM_KEYS,
+  type Right,
+  rightsOfRole,
+  type Scope,
+  TEAM_RIGHTS,
+  type TeamEndpoint,
+  type TeamRole,
+} from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { type AddressRange, includesAddress, parseAddressRange } from '../../lib/ip-address.ts'
@@ -64,19 +74,34 @@ function keyRows(db: Kysely<Database>) {
     .leftJoin('member', (join) =>
       join.onRef('member.account_id', '=', 'api_key.account_id').onRef('member.user_id', '=', 'api_key.created_by'),
     )
+    .leftJoin('team', (join) =>
+      join.onRef('team.account_id', '=', 'api_key.account_id').onRef('team.id', '=', 'api_key.team_id'),
+    )
+    .leftJoin('team_member', (join) =>
+      join
+        .onRef('team_member.account_id', '=', 'api_key.account_id')
+        .onRef('team_member.team_id', '=', 'api_key.team_id')
+        .onRef('team_member.user_id', '=', 'api_key.created_by'),
+    )
     .leftJoin('setting', (join) => join.on('setting.key', '=', 'first_account'))
     .select(['api_key.account_id', 'api_key.id', 'account.plan', 'account.provider_credentials'])
     .select(['account.data_policy as account_policy', 'api_key.data_policy'])
-    .select(['scopes', 'ip_allowlist', 'models', 'requests_per_minute', 'expires_at', 'revoked_at'])
-    .select(['monthly_budget_nano_usd', 'parent_id', 'created_by', 'member.role', 'member.removed_at'])
+    .select(['scopes', 'ip_allowlist', 'api_key.models', 'api_key.requests_per_minute', 'expires_at', 'revoked_at'])
+    .select(['api_key.team_id', 'team.archived_at as team_archived_at', 'team.models as team_models', 'team.endpoints'])
+    .select('team.data_policy as team_policy')
+    .select(['team.requests_per_minute as team_requests_per_minute', 'team_member.role as team_role'])
+    .select(['monthly_budget_nano_usd', 'parent_id', 'api_key.created_by', 'member.role', 'member.removed_at'])
     .select('setting.value as first_account')
 }
 
 type KeyRow = Awaited<ReturnType<ReturnType<typeof keyRows>['execute']>>[number]
 
-/** Undefined for a revoked key, and one whose creator is no longer a member. Limits of a revoked ancestor still apply. */
+/**
+ * Undefined for a revoked key, one whose creator is no longer a member, and one of an archived team. Limits of a revoked
+ * ancestor still apply.
+ */
 async function activeKeyOf(db: Kysely<Database>, row: KeyRow): Promise<ActiveKey | undefined> {
-  if (row.revoked_at !== null) return undefined
+  if (row.revoked_at !== null || row.team_archived_at !== null) return undefined
   const bounds = boundsOf(row)
   if (bounds === 'gone') return undefined
   const { account_id: accountId, id: keyId } = row
@@ -93,7 +118,10 @@ interface Bounds {
 function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
   const chain = [row, ...above].map(limitsOfRow)
   const limited = chain.some(isLimited)
-  const rights = chain.map(({ scopes }) => rightsOfScopes(scopes)).reduce((all, one) => within(all, one))
+  const rights = within(
+    chain.map(({ scopes }) => rightsOfScopes(scopes)).reduce((all, one) => within(all, one)),
+    row.team_id === null ? undefined : OF_TEAM_KEYS,
+  )
   const rated = [row, ...above].findLast(({ requests_per_minute }) => requests_per_minute !== null)
   const caller: Caller = Object.freeze({
     kind: 'key',
@@ -102,13 +130,14 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     userId: undefined,
     role: undefined,
     plan: row.plan,
-    models: modelsOfAll(chain),
+    ...teamOf(row),
+    models: modelsOfAll([...chain, { models: listOf(row.team_models) }]),
     requestsPerMinute: least(chain.map(({ requestsPerMinute }) => requestsPerMinute)),
     rateKeyId: rated?.id,
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     ancestors: above.length === 0 ? undefined : above.map(budgetOf),
     isLimited: limited,
-    dataPolicies: storedPolicies([row.account_policy, ...[row, ...above].map(({ data_policy }) => data_policy)]),
+    dataPolicies: storedPolicies([row.account_policy, row.team_policy, ...[row, ...above].map(({ data_policy }) => data_policy)]),
     providerCredentials: row.provider_credentials ?? undefined,
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })
@@ -117,6 +146,22 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     expiresAt: least(chain.map(({ expiresAt }) => expiresAt)) ?? Number.POSITIVE_INFINITY,
     allowed: [row, ...above].map((one) => parseAllowlist(one.ip_allowlist)).filter((list) => list !== undefined),
   }
+}
+
+type TeamLimits = Pick<Caller, 'teamId' | 'teamRequestsPerMinute' | 'endpoints'>
+
+function teamOf({ team_id, endpoints, team_requests_per_minute: ofTeam }: KeyRow): TeamLimits {
+  if (team_id === null) return {}
+  const allowed = listOf(endpoints) as readonly TeamEndpoint[]
+  return {
+    teamId: team_id,
+    teamRequestsPerMinute: ofTeam ?? undefined,
+    endpoints: allowed.length === 0 ? undefined : new Set(allowed),
+  }
+}
+
+function listOf(json: string | null): readonly string[] {
+  return json === null ? [] : (JSON.parse(json) as string[])
 }
 
 function limitsOfRow(row: Omit<AncestorRow, 'id'>) {
@@ -146,11 +191,17 @@ function budgetOf({ id, monthly_budget_nano_usd }: AncestorRow): KeyBudget {
   return { keyId: id, nanoUsd: monthly_budget_nano_usd ?? undefined }
 }
 
-/** Returns the creator's current rights; `gone`: no longer a member. Undefined: no person created the key. */
+/**
+ * Returns the creator's current rights; `gone`: no longer a member of the account, or of the key's team. Undefined: no
+ * person created the key.
+ */
 function boundsOf(row: KeyRow): ReadonlySet<Right> | 'gone' | undefined {
   if (row.created_by === null) return undefined
   if (row.role === null || row.removed_at !== null) return 'gone'
-  return rightsOfRole(row.role, { operator: row.role === 'owner' && row.first_account === row.account_id })
+  const rights = rightsOfRole(row.role, { operator: row.role === 'owner' && row.first_account === row.account_id })
+  if (row.team_id === null || rights.has(TEAM_RIGHTS.use.right)) return rights
+  const roles: readonly TeamRole[] = TEAM_RIGHTS.use.roles
+  return row.team_role !== null && roles.includes(row.team_role) ? OF_TEAM_KEYS : 'gone'
 }
 
 function within<Item>(items: ReadonlySet<Item>, bounds: ReadonlySet<Item> | undefined): ReadonlySet<Item> {

@@ -3,7 +3,7 @@ import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential, missingCredential } from '../../domain/identity/credential.ts'
-import { type CacheSource, createCredentialCache, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
+import { type CacheSource, createCredentialCache, MAX_NEGATIVE_ENTRIES, type RowIds } from '../credential-cache.ts'
 import { type CachedKey, checkKey, digestText, loadKey } from './active-key.ts'
 import { keyForm } from './key.ts'
 
@@ -32,13 +32,13 @@ export interface Authenticator {
 export function createAuthenticator(input: AuthenticatorInput): Authenticator {
   const { db, batch, onChange, now } = input
   const keys = createCredentialCache<CachedKey>({
-    ...{ db, onChange, now, tables: ['api_key', 'account'] },
+    ...{ db, onChange, now, tables: ['api_key', 'team', 'account'] },
     capacity: input.capacity ?? MAX_CACHED_KEYS,
     negativeCapacity: input.negativeCapacity ?? MAX_NEGATIVE_ENTRIES,
     load: (digest) => loadKey(db, digest),
-    dependsOn: ({ caller: { keyId, accountId, ancestors } }, { api_key: changed, account }) =>
-      changed.has(keyId) || account.has(accountId) || ancestors?.some((above) => changed.has(above.keyId)) === true,
-    isEndedBy: ({ kind, keyId }, { api_key: revoked }) => kind === 'key' && revoked.has(keyId),
+    dependsOn: ({ caller }, rows) => isBasedOn(caller, rows),
+    isEndedBy: ({ kind, keyId, teamId }, { api_key: revoked, team }) =>
+      kind === 'key' && (revoked.has(keyId) || (teamId !== undefined && team.has(teamId))),
     onEnded: input.onEnded ?? (() => {}),
   })
   const rowOf = ({ caller }: CachedKey) => [caller.accountId, caller.keyId] as const
@@ -68,6 +68,11 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
       await lastUsed.close()
     },
   }
+}
+
+function isBasedOn({ keyId, accountId, ancestors, teamId }: Caller, { api_key: keys, team, account }: RowIds): boolean {
+  if (keys.has(keyId) || account.has(accountId) || (teamId !== undefined && team.has(teamId))) return true
+  return ancestors?.some((above) => keys.has(above.keyId)) === true
 }
 
 /**

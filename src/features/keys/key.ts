@@ -11,7 +11,7 @@ import {
   type Scope,
 } from '../../domain/identity/caller.ts'
 import { secretForm } from '../../domain/identity/credential.ts'
-import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
+import type { AccountId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
 /** Rights and limits of a key. Empty lists and undefined mean no limit. */
@@ -39,6 +39,8 @@ export interface ApiKey extends KeyRights {
   readonly createdBy: UserId | undefined
   /** The key that created it, whose limits apply to it. */
   readonly parentId: KeyId | undefined
+  /** Undefined: it belongs to the account. */
+  readonly teamId: TeamId | undefined
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
   readonly revokedAt: number | undefined
@@ -86,6 +88,7 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     dataPolicy: policyOf(row.data_policy),
     createdBy: row.created_by ?? undefined,
     parentId: row.parent_id ?? undefined,
+    teamId: row.team_id ?? undefined,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at ?? undefined,
     expiresAt: row.expires_at ?? undefined,

@@ -8,12 +8,13 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
-import type { AccountId, KeyId, WebhookId } from '../../domain/ids.ts'
+import type { AccountId, KeyId, TeamId, WebhookId } from '../../domain/ids.ts'
 import { limitedKey } from '../../http/caller.ts'
 import type { Requester } from '../../http/request-origin.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { loadKeyById } from './active-key.ts'
 import type { ApiKey, KeyRights } from './key.ts'
+import { assertMayChange, inTeam, teamOfNewKey } from './of-teams.ts'
 import { createKey, findKey, type KeyReference, revokeKeys, updateKey } from './queries.ts'
 import { assertAddressList, assertConsistent, assertGrantable, type Granter, grantRights } from './rules.ts'
 
@@ -25,23 +26,31 @@ export interface ManageDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly maxKeys: () => number
 }
 
+interface IssuedKey {
+  readonly name: string
+  /** Undefined: of the account, or of the team of the key that creates it. */
+  readonly teamId: TeamId | undefined
+  readonly rights: Partial<KeyRights>
+}
+
 /** Creates a key with the requested rights, or where none are requested the requester's. Throws 403 for more than those. */
 export function issueKey(
   deps: ManageDeps,
   requester: Requester,
-  { name, rights: requested }: { readonly name: string; readonly rights: Partial<KeyRights> },
+  { name, teamId: requestedTeam, rights: requested }: IssuedKey,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   const { now, ids, writeAudit, maxKeys } = deps
   const { accountId, userId } = requester.caller
   assertAddressList(requested.ipAllowlist ?? [])
   return decide(deps, requester, { action: 'key.created', id: undefined }, async (inside) => {
     await assertKeyQuota(inside, { accountId, maxKeys: maxKeys(), now: now() })
-    const granter = await granterOf(inside, requester.caller, now())
+    const teamId = await teamOfNewKey(inside, requester.caller, requestedTeam)
+    const granter = await granterOf(inside, inTeam(requester.caller, teamId), now())
     const rights = grantRights(requested, granter)
     assertGrantable(rights, granter)
     assertConsistent(rights)
     const createdBy = userId ?? granter.key?.createdBy // keys that a person's key creates have the same creator
-    const key = { accountId, name, createdBy, parentId: granter.key?.id, ...rights }
+    const key = { accountId, name, createdBy, parentId: granter.key?.id, teamId, ...rights }
     const created = await createKey(inside, key, { now, ids })
     await writeAudit(inside, keyEvent('key.created', requester, created.key))
     return created
@@ -61,9 +70,10 @@ export async function changeKey(deps: ManageDeps, requester: Requester, { id, na
   return decide(deps, requester, { action: 'key.changed', id }, async (inside) => {
     const before = await findKey(inside, { accountId, id })
     if (before === undefined || before.revokedAt !== undefined) throw unknownKey()
+    assertMayChange(requester.caller, before)
     const changed = { ...before, ...rights }
     if (Object.keys(rights).length > 0) {
-      assertGrantable(changed, await granterOf(inside, requester.caller, now()))
+      assertGrantable(changed, await granterOf(inside, inTeam(requester.caller, before.teamId), now()))
       assertConsistent(changed)
     }
     const after = await updateKey(inside, { accountId, id, name: name ?? before.name, rights: changed }, now())
@@ -82,6 +92,9 @@ export async function revokeKey(
   const { accountId } = requester.caller
   await db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, `keys of ${accountId}`)
+    const key = await findKey(inside, { accountId, id })
+    if (key === undefined) throw unknownKey()
+    assertMayChange(requester.caller, key)
     const { keys, webhooks } = await revokeKeys(inside, { accountId, id, cascade }, now())
     if (keys.length === 0) throw unknownKey()
     for (const key of keys) await writeAudit(inside, revokedEvent(requester, key, id))

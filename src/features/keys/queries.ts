@@ -11,6 +11,7 @@ import {
   base62Source,
   type IdSource,
   type KeyId,
+  type TeamId,
   type UserId,
   type WebhookId,
 } from '../../domain/ids.ts'
@@ -32,6 +33,7 @@ export interface NewKey extends KeyRights {
   readonly createdBy?: UserId | undefined
   /** The key that creates it; undefined: a person, or the command line. */
   readonly parentId?: KeyId | undefined
+  readonly teamId?: TeamId | undefined
 }
 
 export interface KeyReference {
@@ -58,14 +60,13 @@ export const FULL_ACCESS: KeyRights = {
 /** Creates a key, in the caller's transaction if there is one. Only the hash of the secret is stored. */
 export async function createKey(
   db: Kysely<Database>,
-  { accountId, name, createdBy, parentId, ...rights }: NewKey,
+  key: NewKey,
   { now, ids }: { readonly now: () => number; readonly ids: IdSource },
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   if (!db.isTransaction) {
-    return db
-      .transaction()
-      .execute((inside) => createKey(inside, { accountId, name, createdBy, parentId, ...rights }, { now, ids }))
+    return db.transaction().execute((inside) => createKey(inside, key, { now, ids }))
   }
+  const { accountId, name, createdBy, parentId, teamId, ...rights } = key
   const secret = keyForm.mint(randomText)
   const time = now()
   const id = ids.key()
@@ -80,6 +81,7 @@ export async function createKey(
       ...rightsColumns(rights),
       created_by: createdBy ?? null,
       parent_id: parentId ?? null,
+      team_id: teamId ?? null,
       created_at: time,
       changed_at: nextChangedAt('api_key', time),
     })
@@ -97,15 +99,19 @@ export type KeyStatus = (typeof KEY_STATUSES)[number]
 export interface KeyPage extends PageOf {
   /** Keys with this status at a time in Unix milliseconds; undefined: all, revoked ones included. */
   readonly filter?: { readonly status: KeyStatus; readonly now: number } | undefined
+  /** Only keys of these teams; undefined: of the account, too. */
+  readonly teams?: readonly TeamId[] | undefined
 }
 
 /** By creation; ids sort by time. */
 export async function listKeys(db: Kysely<Database>, accountId: AccountId, page: KeyPage): Promise<readonly ApiKey[]> {
+  if (page.teams?.length === 0) return []
   const rows = await db
     .selectFrom('api_key')
     .selectAll()
     .where('account_id', '=', accountId)
     .where((is) => hasStatus(is, page.filter))
+    .$if(page.teams !== undefined, (query) => query.where('team_id', 'in', page.teams ?? []))
     .$call(pageBy('id', page))
     .execute()
   return rows.map(toApiKey)

@@ -2,8 +2,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { GatewayError } from '../../domain/errors.ts'
-import { SCOPES } from '../../domain/identity/caller.ts'
-import type { KeyId } from '../../domain/ids.ts'
+import { type Caller, SCOPES } from '../../domain/identity/caller.ts'
+import type { KeyId, TeamId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
@@ -13,6 +13,7 @@ import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull, parseIsoTime } from '../../li
 import type { ListDeps } from '../deps.ts'
 import type { ApiKey, KeyRights } from './key.ts'
 import { changeKey, issueKey, type ManageDeps, revokeKey } from './manage.ts'
+import { findTeam, maySee, visibleTeams } from './of-teams.ts'
 import {
   createdBy,
   type DescribedKey,
@@ -67,7 +68,21 @@ const RIGHTS = {
 }
 const Name = Type.String({ minLength: 1, maxLength: 100 })
 
-const KeyCreate = Type.Object({ name: Name, ...RIGHTS }, { additionalProperties: false })
+const KeyCreate = Type.Object(
+  {
+    name: Name,
+    team_id: Type.Optional(
+      Type.Unsafe<TeamId | null>({
+        type: ['string', 'null'],
+        maxLength: 64,
+        description:
+          'Team that the key belongs to, whose limits apply to it. Default: that of the key that creates it, or none: it belongs to the account.',
+      }),
+    ),
+    ...RIGHTS,
+  },
+  { additionalProperties: false },
+)
 const KeyPatch = Type.Object({ name: Type.Optional(Name), ...RIGHTS }, { additionalProperties: false })
 type KeyBody = Static<typeof KeyPatch>
 
@@ -101,6 +116,7 @@ const DESCRIBED_FIELDS = {
     description:
       'The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none.',
   }),
+  team_id: nullable<string>({ type: 'string', description: 'The team that it belongs to. Null: to the account.' }),
   spent_usd: nullable<number>({
     type: 'number',
     description:
@@ -134,7 +150,7 @@ const CreatedKeyView = Type.Object({
 const KeyRow = Type.Object(KEY_FIELDS)
 
 const KeyParams = Type.Object({ id: Type.Unsafe<KeyId>({ type: 'string' }) })
-const config = { scope: 'keys' } as const
+const config = { scope: 'keys', inTeam: true } as const
 const tags = ['Keys']
 
 const listSchema = {
@@ -149,6 +165,7 @@ const listSchema = {
         description: 'active: neither revoked nor expired. expired: past `expires_at` and not revoked.',
       }),
     ),
+    team_id: Type.Optional(Type.String({ maxLength: 64, description: 'Only keys of this team.' })),
   }),
   response: { 200: pageSchema(KeyView) },
 }
@@ -197,33 +214,12 @@ const revokeSchema = {
 }
 
 export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
-  const { db, now, callerOf, changed } = deps
+  const { now, callerOf, changed } = deps
   return async (app) => {
-    app.get('/keys', { config, schema: listSchema }, async (request) => {
-      const { accountId } = callerOf(request)
-      const { status = 'all' } = request.query
-      const filter = status === 'all' ? undefined : { status, now: now() }
-      const binding = { key: deps.cursorKey, account: accountId, list: 'keys', filter: filter?.status }
-      const read = async (page: PageRequest) => {
-        const keys = await listKeys(db, accountId, { ...page, filter })
-        return keys.map(await keyDescriber(db, keys, now()))
-      }
-      return listPage({ query: request.query, binding, read, position: byId, render: renderDescribedKey })
-    })
-    app.get('/keys/:id', { config, schema: readSchema }, async (request) => {
-      const reference = { accountId: callerOf(request).accountId, id: request.params.id }
-      const key = await findKey(db, reference)
-      if (key === undefined) throw new GatewayError('not_found', 'No key has this id.')
-      const [view, created, requests] = await Promise.all([
-        describe(deps, key),
-        createdBy(db, reference),
-        requestsOfLastDay(db, reference, now()),
-      ])
-      return { ...view, ...created, requests_last_24h: requests }
-    })
+    addReadRoutes(app, deps)
     app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
-      const { name } = request.body
-      const requested = { name, rights: parseRights(request.body, now()) }
+      const { name, team_id: teamId } = request.body
+      const requested = { name, teamId: teamId ?? undefined, rights: parseRights(request.body, now()) }
       const { key, secret } = await issueKey(deps, requesterOf(request, callerOf(request)), requested)
       await changed()
       return reply.code(201).send({ ...(await describe(deps, key)), key: secret })
@@ -242,6 +238,53 @@ export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
       return reply.code(204).send(null)
     })
   }
+}
+
+type TypedApp = Parameters<FastifyPluginAsyncTypebox>[0]
+
+function addReadRoutes(app: TypedApp, deps: KeysDeps): void {
+  const { db, now, callerOf } = deps
+  app.get('/keys', { config, schema: listSchema }, async (request) => {
+    const caller = callerOf(request)
+    const { accountId } = caller
+    const { status = 'all', team_id: teamId } = request.query
+    const teams = await teamsToList(db, caller, teamId as TeamId | undefined)
+    const filter = status === 'all' ? undefined : { status, now: now() }
+    const binding = {
+      key: deps.cursorKey,
+      account: accountId,
+      list: 'keys',
+      filter: teams === undefined ? filter?.status : `${status} of ${teams}`,
+    }
+    const read = async (page: PageRequest) => {
+      const keys = await listKeys(db, accountId, { ...page, filter, teams })
+      return keys.map(await keyDescriber(db, keys, now()))
+    }
+    return listPage({ query: request.query, binding, read, position: byId, render: renderDescribedKey })
+  })
+  app.get('/keys/:id', { config, schema: readSchema }, async (request) => {
+    const caller = callerOf(request)
+    const reference = { accountId: caller.accountId, id: request.params.id }
+    const key = await findKey(db, reference)
+    if (key === undefined || !maySee(caller, key)) throw new GatewayError('not_found', 'No key has this id.')
+    const [view, created, requests] = await Promise.all([
+      describe(deps, key),
+      createdBy(db, reference),
+      requestsOfLastDay(db, reference, now()),
+    ])
+    return { ...view, ...created, requests_last_24h: requests }
+  })
+}
+
+/** Teams whose keys are listed; undefined: all keys of the account. */
+async function teamsToList(
+  db: KeysDeps['db'],
+  caller: Caller,
+  requested: TeamId | undefined,
+): Promise<readonly TeamId[] | undefined> {
+  if (requested === undefined) return visibleTeams(caller)
+  if (maySee(caller, { teamId: requested }) && (await findTeam(db, caller, requested)) !== undefined) return [requested]
+  throw new GatewayError('not_found', 'No team has this id.', { param: 'team_id' })
 }
 
 async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {
@@ -276,6 +319,7 @@ function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
     ...renderKey(key),
     created_by: creator ?? null,
     parent_id: key.parentId ?? null,
+    team_id: key.teamId ?? null,
     spent_usd: spentNanoUsd === undefined ? null : usdNumber(spentNanoUsd),
     resets_at: isoTimeOrNull(resetsAt ?? null),
   }

@@ -69,16 +69,17 @@ export function createLimiter({ limitsOf, clock, share }: LimiterInput): Limiter
       const ofKey = { limit: requestsPerMinute, now, part }
       const { rateKeyId = caller.keyId } = caller
       const key = requestsPerMinute === undefined ? undefined : countRequest(buckets.of(rateKeyId), ofKey)
+      const team = countTeam(buckets, caller, { now, part })
       const tokens = reserveTokens(own, { limit: limits.tokensPerMinute, maxTokens, now, part })
-      const refused = longestWait(longestWait(account, key), tokens)
+      const refused = longestWait(longestWait(longestWait(account, key), team), tokens)
       if (refused?.result.allowed === false) throw tooMany(refusalOf(refused))
       const maxInFlight = part === undefined ? limits.maxInFlight : wholeShare(limits.maxInFlight, part)
       if (own.inFlight >= maxInFlight) throw tooManyAtOnce(maxInFlight)
       own.inFlight += 1
-      for (const counted of [account, key]) if (counted !== undefined) chargeRequest(counted)
+      for (const counted of [account, key, team]) if (counted !== undefined) chargeRequest(counted)
       if (tokens !== undefined) own.tokensRestedAt = tokens.result.restedAt
       return {
-        requests: tighter(stateOf(account), stateOf(key)),
+        requests: tighter(tighter(stateOf(account), stateOf(key)), stateOf(team)),
         tokens: stateOf(tokens),
         release: once(() => {
           own.inFlight -= 1
@@ -148,6 +149,15 @@ function countRequest(bucket: Bucket, { limit, now, part }: Demand): Counted | u
   const rate = rateOf(limit, part)
   const restedAt = bucket.requestsRestedAt ?? firstRestedAt(rate, part)
   return { bucket, unit: 'requests', rate, cost: 1, result: spend({ ...rate, cost: 1 }, restedAt, now) }
+}
+
+function countTeam(
+  buckets: Buckets,
+  { teamId, teamRequestsPerMinute: limit }: Caller,
+  { now, part }: Omit<Demand, 'limit'>,
+): Counted | undefined {
+  if (teamId === undefined || limit === undefined) return undefined
+  return countRequest(buckets.of(teamId), { limit, now, part })
 }
 
 interface Reservation extends Demand {

@@ -165,6 +165,10 @@ export async function removeMember(
     .set({ revoked_at: now, changed_at: nextChangedAt('device', now) })
     .where(({ and }) => and({ account_id: accountId, user_id: userId, revoked_at: null }))
     .execute()
+  await db
+    .deleteFrom('team_member')
+    .where(({ and }) => and({ account_id: accountId, user_id: userId }))
+    .execute()
   await keysMadeBy(db, { accountId, userId })
     .set({ revoked_at: now, changed_at: nextChangedAt('api_key', now) })
     .execute()

@@ -3,6 +3,7 @@
  * names the session; its person and rights are read from the database.
  */
 import { hash } from 'node:crypto'
+import { teamRolesOf } from '../../db/team-roles.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
@@ -86,7 +87,8 @@ function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: Ses
       const loadedAt = now()
       const row = await findSession(db, { id: id as SessionId }, loadedAt)
       if (row === undefined) return undefined
-      const session = { id: row.id, caller: callerOf(row), loadedAt, endsAt: row.endsAt }
+      const teams = await teamRolesOf(db, row)
+      const session = { id: row.id, caller: callerOf(row, teams), loadedAt, endsAt: row.endsAt }
       ids.set(session.caller, row.id)
       return session
     },
@@ -105,15 +107,10 @@ function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: Ses
   return { find, load, idOf: (caller: Caller) => ids.get(caller), refresh, close }
 }
 
-function callerOf({
-  userId,
-  accountId,
-  role,
-  plan,
-  providerCredentials,
-  dataPolicy,
-  operator,
-}: PersonalSession): Caller {
+function callerOf(
+  { userId, accountId, role, plan, providerCredentials, dataPolicy, operator }: PersonalSession,
+  teams: Caller['teams'],
+): Caller {
   return Object.freeze({
     kind: 'session',
     accountId,
@@ -126,6 +123,7 @@ function callerOf({
     monthlyBudgetNanoUsd: undefined,
     dataPolicies: storedPolicies([dataPolicy]),
     providerCredentials: providerCredentials ?? undefined,
+    teams,
     scopes: rightsOfRole(role, { operator }),
   })
 }

@@ -25,7 +25,10 @@ export interface Credential {
 
 const API_SCOPES: readonly Scope[] = ['chat', 'models:read', 'usage:read', 'agents:read', 'agents:write', 'webhooks']
 /** `members` alone brings more: who manages members sees them, and what each of them may do for themselves. */
-const IMPLIED: Partial<Record<Scope, readonly Right[]>> = { members: ['members:read', 'devices'] }
+const IMPLIED: Partial<Record<Scope, readonly Right[]>> = {
+  members: ['members:read', 'devices'],
+  teams: ['teams:read'],
+}
 const born = { now: Date.now, ids: testIds }
 
 /** Of full access, of each scope alone, and of everything there is. */

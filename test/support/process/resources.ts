@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { responseKeys } from '../../../src/app/responses.ts'
 import { SCOPES } from '../../../src/domain/identity/caller.ts'
-import type { AccountId, InvoiceId, KeyId, UserId, WebhookId } from '../../../src/domain/ids.ts'
+import type { AccountId, InvoiceId, KeyId, TeamId, UserId, WebhookId } from '../../../src/domain/ids.ts'
 import type { StoredEntry } from '../../../src/domain/stored-setting.ts'
 import { createAccount } from '../../../src/features/accounts/queries.ts'
 import { type InvoiceDocument, writeDocument } from '../../../src/features/invoices/document.ts'
@@ -11,6 +11,7 @@ import { createInvitation } from '../../../src/features/members/invitations.ts'
 import { createResponseStore } from '../../../src/features/responses/store.ts'
 import { insertSession } from '../../../src/features/sessions/queries.ts'
 import { addVersion } from '../../../src/features/stored-settings/store.ts'
+import { insertTeam, putTeamMember } from '../../../src/features/teams/queries.ts'
 import { type AppForTests, SECRET } from '../browser/signed-in.ts'
 import { testIds } from '../database.ts'
 import { completionRecord, recordCompletions } from '../ledger/completions.ts'
@@ -58,6 +59,22 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     },
     of: 'account',
     unknownId: `ivt_${NOBODYS}`,
+  },
+  '/v1/teams': {
+    make: ({ database: { db } }, { accountId }) => makeTeam(db, accountId),
+    of: 'account',
+    unknownId: `team_${NOBODYS}`,
+  },
+  '/v1/teams/:id/members': {
+    async make(app, { accountId }) {
+      const { db } = app.database
+      const id = await makeTeam(db, accountId)
+      const { userId } = await app.person(accountId, 'developer', `${testIds.request()}@example.com`)
+      await putTeamMember(db, { team: { accountId, id }, userId, role: 'member', byGroup: false }, Date.now())
+      return `${id}/${userId}`
+    },
+    of: 'account',
+    unknownId: `team_${NOBODYS}/usr_${NOBODYS}`,
   },
   '/v1/devices': {
     async make({ database: { db } }, { accountId, userId }) {
@@ -122,6 +139,11 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   },
   '/v1/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
   '/models': { make: undefined, of: 'everybody', unknownId: 'no-such-model' },
+}
+
+async function makeTeam(db: AppForTests['database']['db'], accountId: AccountId): Promise<TeamId> {
+  const settings = { name: 'one', models: [], endpoints: [], requestsPerMinute: undefined }
+  return (await insertTeam(db, { accountId, id: testIds.team(), ...settings }, Date.now())).id
 }
 
 async function makeStored({ database: { db } }: AppForTests, entry: StoredEntry): Promise<string> {

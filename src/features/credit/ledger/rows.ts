@@ -97,6 +97,7 @@ export const HOLDS: Insertion<NewHold> = {
     text('ancestors', ({ unit }) => ancestorsText(heldAncestors(unit.ancestors))),
     whole('byok_fee_ppm', ({ unit }) => unit.byokFeePpm),
     text('api', ({ unit }) => unit.api),
+    text('team_id', ({ unit }) => unit.teamId),
   ],
 }
 
@@ -140,6 +141,7 @@ export const COMPLETIONS: Insertion<CompletionRecord> = {
     text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
     text('price_rule', ({ priceRule }) => priceRule),
     text('api', ({ api }) => api),
+    text('team_id', ({ teamId }) => teamId),
   ],
 }
 

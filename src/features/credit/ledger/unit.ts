@@ -6,7 +6,7 @@ import type { LedgerKind } from '../../../db/schema/schema.ts'
 import type { CompletionRecord, RecordedApi } from '../../../domain/completion.ts'
 import type { CreditScope, RunningEstimate, SavedResult } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
-import type { AccountId, CompletionId, KeyId } from '../../../domain/ids.ts'
+import type { AccountId, CompletionId, KeyId, TeamId } from '../../../domain/ids.ts'
 import { type NanoUsd, parseNanoUsd } from '../../../domain/money.ts'
 
 /** What of a plan concerns money. */
@@ -50,6 +50,7 @@ export interface HoldUnit {
   readonly byokFeePpm?: number | undefined
   /** Absent: chat completions. */
   readonly api?: RecordedApi | undefined
+  readonly teamId?: TeamId | undefined
 }
 
 /** Charges a completion and ends its hold. */

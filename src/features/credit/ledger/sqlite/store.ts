@@ -75,6 +75,7 @@ function holdRow(unit: HoldUnit) {
     unit.ancestors,
     unit.byokFeePpm,
     unit.api,
+    unit.teamId,
   ] as const
 }
 
@@ -105,6 +106,7 @@ function holdOf(row: HoldRow): HoldUnit {
     ancestors: row[21],
     byokFeePpm: row[22],
     api: row[23],
+    teamId: row[24],
   }
 }
 
@@ -140,6 +142,7 @@ function settleRow({ kind, record, terms, unrecorded, kept, promisedNanoUsd }: S
     record.priceRule,
     promisedNanoUsd,
     record.api,
+    record.teamId,
   ] as const
 }
 
@@ -175,5 +178,6 @@ function recordOf(row: SettleRow): SettleUnit['record'] {
     usageDetail: row[26],
     priceRule: row[27],
     api: row[29],
+    teamId: row[30],
   }
 }

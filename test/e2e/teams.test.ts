@@ -1,0 +1,296 @@
+/** Teams over HTTP: what they allow their keys, and what roles in them allow their people. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { TeamRole } from '../../src/domain/identity/caller.ts'
+import type { AccountId, CompletionId } from '../../src/domain/ids.ts'
+import { type AppForTests, type Browser, openApp } from '../support/browser/signed-in.ts'
+import { eventually } from '../support/client.ts'
+
+let app: AppForTests
+let accountId: AccountId
+let full: string
+const ends: (() => unknown)[] = []
+
+before(async () => {
+  app = await openApp(
+    { after: (end: () => unknown) => void ends.push(end) },
+    { settings: { TURNPIKE_SIMULATOR: 'true' } },
+  )
+  accountId = await app.account()
+  full = await app.key(accountId)
+})
+after(async () => {
+  for (const end of ends) await end()
+})
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+async function ask(token: string, method: Method, url: string, body?: object) {
+  const answer = await app.ask(method, url, { token, ...(body && { body }) })
+  return { status: answer.statusCode, body: answer.body === '' ? undefined : answer.json() }
+}
+
+async function team(settings: object = {}): Promise<string> {
+  const { status, body } = await ask(full, 'POST', '/v1/teams', { name: 'Search', ...settings })
+  assert.equal(status, 201, JSON.stringify(body))
+  return body.id
+}
+
+async function keyOf(teamId: string, more: object = {}) {
+  const { status, body } = await ask(full, 'POST', '/v1/keys', { name: 'one', team_id: teamId, ...more })
+  assert.equal(status, 201, JSON.stringify(body))
+  assert.equal(body.team_id, teamId)
+  return body as { readonly id: string; readonly key: string }
+}
+
+function chat(token: string, model = 'turnpike-simulator', headers: Record<string, string> = {}) {
+  const body = { model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 4 }
+  return app.ask('POST', '/v1/chat/completions', { token, body, headers })
+}
+
+test('a team is created, listed, read, changed and archived', async () => {
+  const id = await team({ models: ['m1'], endpoints: ['chat'], requests_per_minute: 10 })
+  assert.match(id, /^team_/)
+  const read = await ask(full, 'GET', `/v1/teams/${id}`)
+  const { created_at, ...fields } = read.body
+  assert.match(created_at, /^\d{4}-/)
+  assert.deepEqual(fields, {
+    id,
+    object: 'team',
+    name: 'Search',
+    models: ['m1'],
+    endpoints: ['chat'],
+    requests_per_minute: 10,
+    archived_at: null,
+    members: 0,
+    keys: 0,
+  })
+  const changed = await ask(full, 'PATCH', `/v1/teams/${id}`, { name: 'Ads', models: [], requests_per_minute: null })
+  assert.deepEqual(
+    [changed.body.name, changed.body.models, changed.body.endpoints, changed.body.requests_per_minute],
+    ['Ads', [], ['chat'], null],
+  )
+  const listed = async (status: string): Promise<string[]> => {
+    const { body } = await ask(full, 'GET', `/v1/teams?status=${status}`)
+    return body.data.map((each: { id: string }) => each.id)
+  }
+  assert.ok((await listed('active')).includes(id))
+  assert.equal((await ask(full, 'DELETE', `/v1/teams/${id}`)).status, 204)
+  assert.ok(!(await listed('active')).includes(id) && (await listed('archived')).includes(id))
+  assert.notEqual((await ask(full, 'GET', `/v1/teams/${id}`)).body.archived_at, null)
+  assert.equal((await ask(full, 'DELETE', `/v1/teams/${id}`)).status, 404)
+  assert.equal((await ask(full, 'PATCH', `/v1/teams/${id}`, { name: 'x' })).status, 404)
+})
+
+test('a team of another account is 404, for itself and for keys', async () => {
+  const foreign = await app.key(await app.account('Other'))
+  const id = await team()
+  for (const [method, url, body] of [
+    ['GET', `/v1/teams/${id}`],
+    ['PATCH', `/v1/teams/${id}`, { name: 'x' }],
+    ['DELETE', `/v1/teams/${id}`],
+    ['GET', `/v1/teams/${id}/members`],
+    ['GET', `/v1/keys?team_id=${id}`],
+    ['POST', '/v1/keys', { name: 'x', team_id: id }],
+  ] as const) {
+    assert.equal((await ask(foreign, method, url, body)).status, 404, `${method} ${url}`)
+  }
+})
+
+test('usage of a key is of its team, also after the key is gone', async () => {
+  const id = await team()
+  const { key, id: keyId } = await keyOf(id)
+  const answer = await chat(key)
+  assert.equal(answer.statusCode, 200, answer.body)
+  await ask(full, 'DELETE', `/v1/keys/${keyId}`)
+  const teamOf = (completionId: CompletionId) => {
+    const row = app.database.db.selectFrom('completion').select('team_id').where('id', '=', completionId)
+    return eventually(
+      () => row.executeTakeFirst(),
+      (found) => found !== undefined,
+    )
+  }
+  assert.equal((await teamOf(answer.json().id))?.team_id, id)
+  assert.equal((await teamOf((await chat(full)).json().id))?.team_id, null)
+})
+
+test('a key of a team can do no more than its team, whatever it allows itself', async () => {
+  const id = await team({ models: ['other-model'], endpoints: ['embeddings'] })
+  const { key } = await keyOf(id, { models: ['turnpike-simulator', 'other-model'] })
+  const refused = await chat(key)
+  assert.deepEqual([refused.statusCode, refused.json().error.code], [403, 'endpoint_not_allowed'])
+  await ask(full, 'PATCH', `/v1/teams/${id}`, { endpoints: ['chat'] })
+  const model = await chat(key)
+  assert.deepEqual([model.statusCode, model.json().error.code], [403, 'model_not_allowed'])
+  await ask(full, 'PATCH', `/v1/teams/${id}`, { models: [] })
+  assert.equal((await chat(key)).statusCode, 200)
+  await ask(full, 'PATCH', `/v1/teams/${id}`, { endpoints: ['agents'] })
+  assert.equal((await chat(key)).statusCode, 403)
+})
+
+test('the rate of a team counts the requests of all its keys', async () => {
+  const id = await team({ requests_per_minute: 3 })
+  const keys = [await keyOf(id), await keyOf(id, { requests_per_minute: 2 })] as const
+  const [one, other] = [keys[0].key, keys[1].key]
+  const codes = []
+  for (const key of [one, other, one, one, other]) codes.push((await chat(key)).statusCode)
+  assert.deepEqual(codes, [200, 200, 200, 429, 429])
+})
+
+test('archiving a team stops its keys, and no key can be made for it', async () => {
+  const id = await team()
+  const { key } = await keyOf(id)
+  assert.equal((await chat(key)).statusCode, 200)
+  await ask(full, 'DELETE', `/v1/teams/${id}`)
+  assert.equal((await chat(key)).statusCode, 401)
+  assert.equal((await ask(full, 'POST', '/v1/keys', { name: 'x', team_id: id })).status, 404)
+})
+
+test('keys that a key of a team creates are of the team, and it manages the team’s keys alone', async () => {
+  const [id, elsewhere] = [await team(), await team()]
+  const { key } = await keyOf(id)
+  const child = await ask(key, 'POST', '/v1/keys', { name: 'child' })
+  assert.deepEqual([child.status, child.body.team_id], [201, id])
+  assert.equal((await ask(key, 'POST', '/v1/keys', { name: 'x', team_id: elsewhere })).status, 404)
+  const ofAccount = await ask(full, 'POST', '/v1/keys', { name: 'account' })
+  const other = await keyOf(elsewhere)
+  for (const foreign of [ofAccount.body.id, other.id]) {
+    for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+      const body = method === 'PATCH' ? { name: 'x' } : undefined
+      assert.equal((await ask(key, method, `/v1/keys/${foreign}`, body)).status, 404)
+    }
+  }
+  const listed = await ask(key, 'GET', '/v1/keys?limit=100')
+  assert.deepEqual(new Set(listed.body.data.map((each: { team_id: string }) => each.team_id)), new Set([id]))
+  assert.equal((await ask(key, 'GET', `/v1/keys?team_id=${elsewhere}`)).status, 404)
+  const filtered = await ask(full, 'GET', `/v1/keys?team_id=${elsewhere}`)
+  assert.deepEqual(
+    filtered.body.data.map((each: { id: string }) => each.id),
+    [other.id],
+  )
+})
+
+test('a key of a team reaches nothing of the account', async () => {
+  const { key } = await keyOf(await team())
+  for (const [method, url, body] of [
+    ['POST', '/v1/teams', { name: 'x' }],
+    ['GET', '/v1/members'],
+    ['POST', '/v1/invitations', { role: 'developer' }],
+    ['GET', '/v1/account'],
+    ['GET', '/v1/audit'],
+    ['GET', '/v1/webhooks'],
+    ['GET', '/v1/provider-credentials'],
+    ['POST', '/v1/provider-credentials', { provider: 'simulator', api_key: 'x' }],
+  ] as const) {
+    assert.equal((await ask(key, method, url, body)).status, 403, `${method} ${url}`)
+  }
+})
+
+interface PersonInTeam extends Browser {
+  readonly token: string
+}
+
+let people = 0
+
+async function personIn(teamId: string, role: TeamRole | undefined, ofAccount: 'developer' | 'billing' = 'developer') {
+  const browser = await app.browser(await app.person(accountId, ofAccount, `p${++people}@example.com`))
+  const added = role && (await ask(full, 'POST', `/v1/teams/${teamId}/members`, { user_id: browser.userId, role }))
+  if (added !== undefined) assert.deepEqual([added.status, added.body.role, added.body.by_group], [201, role, false])
+  return { ...browser, token: await app.token(browser) } satisfies PersonInTeam
+}
+
+test('each role in a team has its rights there: the matrix of roles and routes', async () => {
+  const roles = ['admin', 'member', 'viewer', undefined] as const
+  const expected = {
+    read: [200, 200, 200, 200],
+    keys: [200, 200, 200, 200],
+    'create key': [201, 201, 403, 403],
+    'change key': [200, 403, 403, 403],
+    'revoke key': [204, 403, 403, 403],
+    'add member': [201, 403, 403, 403],
+    'change member': [200, 403, 403, 403],
+    'remove member': [204, 403, 403, 403],
+    'change team': [403, 403, 403, 403],
+    'archive team': [403, 403, 403, 403],
+  }
+  for (const [at, role] of roles.entries()) {
+    const id = await team()
+    const { token } = await personIn(id, role)
+    const key = (await keyOf(id)).id
+    const { userId: user_id } = await app.person(accountId, 'developer', `x${++people}@example.com`)
+    const spare = await personIn(id, 'viewer')
+    const answers = {
+      read: await ask(token, 'GET', `/v1/teams/${id}`),
+      keys: await ask(token, 'GET', `/v1/keys?team_id=${id}`),
+      'create key': await ask(token, 'POST', '/v1/keys', { name: 'x', team_id: id }),
+      'change key': await ask(token, 'PATCH', `/v1/keys/${key}`, { name: 'y' }),
+      'revoke key': await ask(token, 'DELETE', `/v1/keys/${key}`),
+      'add member': await ask(token, 'POST', `/v1/teams/${id}/members`, { user_id, role: 'admin' }),
+      'change member': await ask(token, 'PATCH', `/v1/teams/${id}/members/${spare.userId}`, { role: 'member' }),
+      'remove member': await ask(token, 'DELETE', `/v1/teams/${id}/members/${spare.userId}`),
+      'change team': await ask(token, 'PATCH', `/v1/teams/${id}`, { name: 'x' }),
+      'archive team': await ask(token, 'DELETE', `/v1/teams/${id}`),
+    }
+    for (const [what, { status, body }] of Object.entries(answers)) {
+      const wanted = expected[what as keyof typeof expected][at]
+      assert.equal(status, wanted, `${what} by ${role ?? 'nobody'}: ${JSON.stringify(body)}`)
+    }
+  }
+})
+
+test('a member of a team changes and revokes the keys that they created there', async () => {
+  const id = await team()
+  const { token } = await personIn(id, 'member')
+  const { body } = await ask(token, 'POST', '/v1/keys', { name: 'mine', team_id: id })
+  assert.equal((await ask(token, 'PATCH', `/v1/keys/${body.id}`, { name: 'renamed' })).status, 200)
+  assert.equal((await ask(token, 'DELETE', `/v1/keys/${body.id}`)).status, 204)
+})
+
+test('who has no right to keys in the account has it in the teams whose admin they are, and there alone', async () => {
+  const id = await team()
+  const { token } = await personIn(id, 'admin', 'billing')
+  assert.equal((await ask(token, 'POST', '/v1/keys', { name: 'x' })).status, 403)
+  const made = await ask(token, 'POST', '/v1/keys', { name: 'x', team_id: id })
+  assert.equal(made.status, 201, JSON.stringify(made.body))
+  const { body } = await ask(token, 'GET', '/v1/keys?limit=100')
+  assert.deepEqual(
+    body.data.map((each: { id: string }) => each.id),
+    [made.body.id],
+  )
+  assert.equal((await chat(made.body.key)).statusCode, 200)
+  const { token: none } = await personIn(id, undefined, 'billing')
+  assert.equal((await ask(none, 'GET', '/v1/keys')).status, 403)
+})
+
+test('who leaves a team leaves its keys without effect, and comes back as they were', async () => {
+  const id = await team()
+  const { token, userId } = await personIn(id, 'member')
+  const { key } = (await ask(token, 'POST', '/v1/keys', { name: 'mine', team_id: id })).body
+  assert.equal((await chat(key)).statusCode, 200)
+  await ask(full, 'PATCH', `/v1/teams/${id}/members/${userId}`, { role: 'viewer' })
+  assert.equal((await chat(key)).statusCode, 401)
+  assert.equal((await ask(token, 'POST', '/v1/keys', { name: 'x', team_id: id })).status, 403)
+  await ask(full, 'PATCH', `/v1/teams/${id}/members/${userId}`, { role: 'member' })
+  assert.equal((await chat(key)).statusCode, 200)
+  assert.equal((await ask(token, 'DELETE', `/v1/teams/${id}/members/${userId}`)).status, 204)
+  assert.equal((await chat(key)).statusCode, 401)
+})
+
+test('the audit log has every change of a team', async () => {
+  const id = await team()
+  const { userId } = await personIn(id, 'member')
+  await ask(full, 'PATCH', `/v1/teams/${id}`, { name: 'New' })
+  await ask(full, 'DELETE', `/v1/teams/${id}/members/${userId}`)
+  await ask(full, 'DELETE', `/v1/teams/${id}`)
+  const { body } = await ask(full, 'GET', '/v1/audit?limit=100')
+  const actions = body.data
+    .filter((each: { subject: string | null }) => each.subject === id)
+    .map((each: { action: string }) => each.action)
+  assert.deepEqual(actions, [
+    'team.archived',
+    'team.member_removed',
+    'team.changed',
+    'team.member_added',
+    'team.created',
+  ])
+})
