@@ -93,7 +93,14 @@ test('completions of a release that noted no attempts stay as they are, and new 
   assert.deepEqual((await migrate(db, Date.now))[0], '0005-attempts')
   await recordCompletions(database, [record])
   const [old, noted] = await db.selectFrom('completion').selectAll().orderBy('id').execute()
-  const added = { usage_detail: null, price_rule: null, usage_bounded: null, unbilled_nano_usd: null, api: null }
+  const added = {
+    usage_detail: null,
+    price_rule: null,
+    usage_bounded: null,
+    unbilled_nano_usd: null,
+    api: null,
+    team_id: null,
+  }
   assert.deepEqual(old, { ...before.rows[0], attempt_log: null, ...added })
   assert.equal(noted?.attempt_log, JSON.stringify(attemptLog))
 })

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TeamRole } from '../../src/domain/identity/caller.ts'
 import type { AccountId, CompletionId } from '../../src/domain/ids.ts'
+import { MAX_TEAMS } from '../../src/features/teams/manage.ts'
+import { insertTeam } from '../../src/features/teams/queries.ts'
 import { type AppForTests, type Browser, openApp } from '../support/browser/signed-in.ts'
 import { eventually } from '../support/client.ts'
+import { testIds } from '../support/database.ts'
 
 let app: AppForTests
 let accountId: AccountId
@@ -274,6 +277,23 @@ test('who leaves a team leaves its keys without effect, and comes back as they w
   assert.equal((await chat(key)).statusCode, 200)
   assert.equal((await ask(token, 'DELETE', `/v1/teams/${id}/members/${userId}`)).status, 204)
   assert.equal((await chat(key)).statusCode, 401)
+})
+
+test('an account has a maximum number of teams [limit: teams-of-account]', async () => {
+  const crowded = await app.account('Crowded')
+  const { db } = app.database
+  const settings = { name: 'one', models: [], endpoints: [], requestsPerMinute: undefined }
+  await db.transaction().execute(async (inside) => {
+    for (let at = 0; at < MAX_TEAMS; at++) {
+      await insertTeam(inside, { accountId: crowded, id: testIds.team(), ...settings }, Date.now())
+    }
+  })
+  const key = await app.key(crowded)
+  const refused = await ask(key, 'POST', '/v1/teams', { name: 'more' })
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
+  const [first] = (await ask(key, 'GET', '/v1/teams?limit=1')).body.data
+  assert.equal((await ask(key, 'DELETE', `/v1/teams/${first.id}`)).status, 204)
+  assert.equal((await ask(key, 'POST', '/v1/teams', { name: 'more' })).status, 201)
 })
 
 test('the audit log has every change of a team', async () => {

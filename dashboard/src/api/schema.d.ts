@@ -477,6 +477,50 @@ export interface paths {
          */
         delete: operations["deleteInvitationsById"];
     };
+    "/v1/teams": {
+        /**
+         * List teams
+         * @description Returns the teams of the account; to a key of a team that team alone.
+         */
+        get: operations["getTeams"];
+        /** Create a team */
+        post: operations["postTeams"];
+    };
+    "/v1/teams/{id}": {
+        /**
+         * Get a team
+         * @description Also returns archived teams.
+         */
+        get: operations["getTeamsById"];
+        /**
+         * Archive a team
+         * @description Its keys stop in every process within a second, for good. Its usage stays in reports.
+         */
+        delete: operations["deleteTeamsById"];
+        /**
+         * Change a team
+         * @description Changes only the fields that are sent. Takes effect in every process within a second.
+         */
+        patch: operations["patchTeamsById"];
+    };
+    "/v1/teams/{id}/members": {
+        /** List the members of a team */
+        get: operations["getTeamsByIdMembers"];
+        /**
+         * Add a member to a team
+         * @description The person must be a member of the account. Who is in the team already gets the role.
+         */
+        post: operations["postTeamsByIdMembers"];
+    };
+    "/v1/teams/{id}/members/{user_id}": {
+        /**
+         * Remove a member from a team, or leave it
+         * @description Keys of the team that they created stop within a second, unless they are an owner or admin of the account.
+         */
+        delete: operations["deleteTeamsByIdMembersByUserId"];
+        /** Change a member’s role in a team */
+        patch: operations["patchTeamsByIdMembersByUserId"];
+    };
     "/v1/audit": {
         /**
          * List audit events
@@ -3080,6 +3124,8 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description active: neither revoked nor expired. expired: past `expires_at` and not revoked. */
                 status?: "active" | "revoked" | "expired" | "all";
+                /** @description Only keys of this team. */
+                team_id?: string;
             };
         };
         responses: {
@@ -3096,7 +3142,7 @@ export interface operations {
                             prefix: string;
                             /** @description Last characters of the secret. */
                             last4: string;
-                            scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
+                            scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                             ip_allowlist: string[];
                             monthly_budget_usd: number | null;
                             requests_per_minute: number | null;
@@ -3125,6 +3171,8 @@ export interface operations {
                             } | null;
                             /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                             parent_id: string | null;
+                            /** @description The team that it belongs to. Null: to the account. */
+                            team_id: string | null;
                             /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                             spent_usd: number | null;
                             /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
@@ -3154,8 +3202,10 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
+                    /** @description Team that the key belongs to, whose limits apply to it. Default: that of the key that creates it, or none: it belongs to the account. */
+                    team_id?: string | null;
                     /** @description Empty: full access. */
-                    scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
+                    scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                     /** @description Addresses and CIDR blocks. An empty list allows every address. */
                     ip_allowlist?: string[];
                     monthly_budget_usd?: number | null;
@@ -3195,7 +3245,7 @@ export interface operations {
                         prefix: string;
                         /** @description Last characters of the secret. */
                         last4: string;
-                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
+                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                         ip_allowlist: string[];
                         monthly_budget_usd: number | null;
                         requests_per_minute: number | null;
@@ -3224,6 +3274,8 @@ export interface operations {
                         } | null;
                         /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                         parent_id: string | null;
+                        /** @description The team that it belongs to. Null: to the account. */
+                        team_id: string | null;
                         /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                         spent_usd: number | null;
                         /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
@@ -3266,7 +3318,7 @@ export interface operations {
                         prefix: string;
                         /** @description Last characters of the secret. */
                         last4: string;
-                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
+                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                         ip_allowlist: string[];
                         monthly_budget_usd: number | null;
                         requests_per_minute: number | null;
@@ -3295,6 +3347,8 @@ export interface operations {
                         } | null;
                         /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                         parent_id: string | null;
+                        /** @description The team that it belongs to. Null: to the account. */
+                        team_id: string | null;
                         /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                         spent_usd: number | null;
                         /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
@@ -3361,7 +3415,7 @@ export interface operations {
                 "application/json": {
                     name?: string;
                     /** @description Empty: full access. */
-                    scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
+                    scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                     /** @description Addresses and CIDR blocks. An empty list allows every address. */
                     ip_allowlist?: string[];
                     monthly_budget_usd?: number | null;
@@ -3401,7 +3455,7 @@ export interface operations {
                         prefix: string;
                         /** @description Last characters of the secret. */
                         last4: string;
-                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "billing" | "operator")[];
+                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                         ip_allowlist: string[];
                         monthly_budget_usd: number | null;
                         requests_per_minute: number | null;
@@ -3430,6 +3484,8 @@ export interface operations {
                         } | null;
                         /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
                         parent_id: string | null;
+                        /** @description The team that it belongs to. Null: to the account. */
+                        team_id: string | null;
                         /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
                         spent_usd: number | null;
                         /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
@@ -6621,6 +6677,416 @@ export interface operations {
         responses: {
             /** @description Success. */
             204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTeams: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+                status?: "active" | "archived" | "all";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "team";
+                            name: string;
+                            /** @description Empty: all. */
+                            models: string[];
+                            /** @description Empty: all. */
+                            endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
+                            /** @description Null: no limit. */
+                            requests_per_minute: number | null;
+                            created_at: string;
+                            /** @description ISO 8601. Null: it is active. */
+                            archived_at: string | null;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postTeams: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /** @description Empty: all models. */
+                    models?: string[];
+                    /** @description Endpoints that its keys may call. Empty: all. */
+                    endpoints?: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
+                    /** @description Of all its requests together. Null: no limit. */
+                    requests_per_minute?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "team";
+                        name: string;
+                        /** @description Empty: all. */
+                        models: string[];
+                        /** @description Empty: all. */
+                        endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
+                        /** @description Null: no limit. */
+                        requests_per_minute: number | null;
+                        created_at: string;
+                        /** @description ISO 8601. Null: it is active. */
+                        archived_at: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTeamsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "team";
+                        name: string;
+                        /** @description Empty: all. */
+                        models: string[];
+                        /** @description Empty: all. */
+                        endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
+                        /** @description Null: no limit. */
+                        requests_per_minute: number | null;
+                        created_at: string;
+                        /** @description ISO 8601. Null: it is active. */
+                        archived_at: string | null;
+                        /** @description Number of people in it. */
+                        members: number;
+                        /** @description Number of active keys. */
+                        keys: number;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteTeamsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchTeamsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @description Empty: all models. */
+                    models?: string[];
+                    /** @description Endpoints that its keys may call. Empty: all. */
+                    endpoints?: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
+                    /** @description Of all its requests together. Null: no limit. */
+                    requests_per_minute?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "team";
+                        name: string;
+                        /** @description Empty: all. */
+                        models: string[];
+                        /** @description Empty: all. */
+                        endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
+                        /** @description Null: no limit. */
+                        requests_per_minute: number | null;
+                        created_at: string;
+                        /** @description ISO 8601. Null: it is active. */
+                        archived_at: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTeamsByIdMembers: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description ID of the user. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "team_member";
+                            email: string;
+                            name: string;
+                            /**
+                             * @description admin: decides who is in it. member: uses it. viewer: sees it.
+                             * @enum {string}
+                             */
+                            role: "admin" | "member" | "viewer";
+                            /** @description A group of an identity provider put them here. */
+                            by_group: boolean;
+                            created_at: string;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postTeamsByIdMembers: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    user_id: string;
+                    /**
+                     * @description admin: decides who is in it. member: uses it. viewer: sees it.
+                     * @enum {string}
+                     */
+                    role: "admin" | "member" | "viewer";
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the user. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "team_member";
+                        email: string;
+                        name: string;
+                        /**
+                         * @description admin: decides who is in it. member: uses it. viewer: sees it.
+                         * @enum {string}
+                         */
+                        role: "admin" | "member" | "viewer";
+                        /** @description A group of an identity provider put them here. */
+                        by_group: boolean;
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteTeamsByIdMembersByUserId: {
+        parameters: {
+            path: {
+                id: string;
+                user_id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchTeamsByIdMembersByUserId: {
+        parameters: {
+            path: {
+                id: string;
+                user_id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description admin: decides who is in it. member: uses it. viewer: sees it.
+                     * @enum {string}
+                     */
+                    role: "admin" | "member" | "viewer";
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the user. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "team_member";
+                        email: string;
+                        name: string;
+                        /**
+                         * @description admin: decides who is in it. member: uses it. viewer: sees it.
+                         * @enum {string}
+                         */
+                        role: "admin" | "member" | "viewer";
+                        /** @description A group of an identity provider put them here. */
+                        by_group: boolean;
+                        created_at: string;
+                    };
+                };
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {

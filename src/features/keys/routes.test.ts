@@ -96,6 +96,7 @@ test('creating a key returns 201 and the secret, once, which works at once', asy
     revoked_at: null,
     created_by: null,
     parent_id: first.id,
+    team_id: null,
     spent_usd: null,
     resets_at: null,
   })

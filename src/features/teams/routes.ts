@@ -26,8 +26,6 @@ export interface TeamsDeps extends ListDeps, ManageDeps {
   readonly changed: () => void | Promise<void>
 }
 
-const MAX_REQUESTS_PER_MINUTE = 1_000_000_000
-
 const read = { scope: 'teams:read' } as const
 const manage = { scope: 'teams' } as const
 const tags = ['Teams']
@@ -51,7 +49,7 @@ const SETTINGS = {
     Type.Unsafe<number | null>({
       type: ['integer', 'null'],
       minimum: 1,
-      maximum: MAX_REQUESTS_PER_MINUTE,
+      maximum: 1_000_000_000,
       description: 'Of all its requests together. Null: no limit.',
     }),
   ),

@@ -56,6 +56,7 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     ancestors: null,
     byok_fee_ppm: null,
     api: 'messages',
+    team_id: null,
   }
   assert.deepEqual(row, first)
   const estimate = {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { completionRecord } from '../../../../../test/support/ledger/completions.ts'
 import { holdUnit, POSTPAID, PREPAID } from '../../../../../test/support/ledger/credit-model.ts'
 import type { CompletionRecord } from '../../../../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
+import type { AccountId, CompletionId, KeyId, TeamId } from '../../../../domain/ids.ts'
 import type { SettleUnit, Unit } from '../unit.ts'
 import { toWire, unitsOf } from './store.ts'
 
@@ -19,6 +19,7 @@ const hold = holdUnit({
   byokFeePpm: 15,
   keyBudgetNanoUsd: 7n,
   api: 'messages',
+  teamId: 'team_1' as TeamId,
   ancestors: [
     { keyId: 'key_2' as KeyId, nanoUsd: 14n },
     { keyId: 'key_3' as KeyId, nanoUsd: undefined },
@@ -37,7 +38,13 @@ const attemptLog: CompletionRecord['attemptLog'] = [
   { provider: 'p', model: 'm', outcome: 'cut', status: 200, startedMs: 11, durationMs: 12 },
 ]
 const usageDetail = { cacheWrite1h: 13, serverTools: { web_search: 14 }, serviceTier: 'flex' }
-const detailed = { usageDetail, priceRule: 'flex', clientRequestId: 'mine', api: 'responses' } as const
+const detailed = {
+  usageDetail,
+  priceRule: 'flex',
+  clientRequestId: 'mine',
+  api: 'responses',
+  teamId: 'team_2' as TeamId,
+} as const
 const record = completionRecord({ ...counts, ...times, attemptLog, ...detailed })
 const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
 const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
@@ -54,6 +61,7 @@ test('every unit arrives in the other thread as it was sent', () => {
       keyBudgetNanoUsd: undefined,
       ancestors: undefined,
       api: undefined,
+      teamId: undefined,
       clientRequestId: 'mine',
       byokFeePpm: 50_000,
       terms: PREPAID,
