@@ -64,6 +64,7 @@ test('a team is created, listed, read, changed and archived', async () => {
     models: ['m1'],
     endpoints: ['chat'],
     requests_per_minute: 10,
+    data_policy: null,
     archived_at: null,
     members: 0,
     keys: 0,
@@ -282,7 +283,7 @@ test('who leaves a team leaves its keys without effect, and comes back as they w
 test('an account has a maximum number of teams [limit: teams-of-account]', async () => {
   const crowded = await app.account('Crowded')
   const { db } = app.database
-  const settings = { name: 'one', models: [], endpoints: [], requestsPerMinute: undefined }
+  const settings = { name: 'one', models: [], endpoints: [], requestsPerMinute: undefined, dataPolicy: undefined }
   await db.transaction().execute(async (inside) => {
     for (let at = 0; at < MAX_TEAMS; at++) {
       await insertTeam(inside, { accountId: crowded, id: testIds.team(), ...settings }, Date.now())

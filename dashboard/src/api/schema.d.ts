@@ -6720,6 +6720,18 @@ export interface operations {
                             endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
                             /** @description Null: no limit. */
                             requests_per_minute: number | null;
+                            /** @description What deployments that answer requests of the team must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                            data_policy: {
+                                /**
+                                 * @description deny: only deployments that do not keep data to train on.
+                                 * @enum {string}
+                                 */
+                                data_collection?: "allow" | "deny";
+                                /** @description true: only deployments with zero data retention. */
+                                zdr?: boolean;
+                                /** @description Only deployments in one of these regions. */
+                                regions?: string[];
+                            } | null;
                             created_at: string;
                             /** @description ISO 8601. Null: it is active. */
                             archived_at: string | null;
@@ -6754,6 +6766,18 @@ export interface operations {
                     endpoints?: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
                     /** @description Of all its requests together. Null: no limit. */
                     requests_per_minute?: number | null;
+                    /** @description What deployments that answer requests of the team must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                    data_policy?: {
+                        /**
+                         * @description deny: only deployments that do not keep data to train on.
+                         * @enum {string}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description true: only deployments with zero data retention. */
+                        zdr?: boolean;
+                        /** @description Only deployments in one of these regions. */
+                        regions?: string[];
+                    } | null;
                 };
             };
         };
@@ -6772,6 +6796,18 @@ export interface operations {
                         endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
                         /** @description Null: no limit. */
                         requests_per_minute: number | null;
+                        /** @description What deployments that answer requests of the team must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
@@ -6813,6 +6849,18 @@ export interface operations {
                         endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
                         /** @description Null: no limit. */
                         requests_per_minute: number | null;
+                        /** @description What deployments that answer requests of the team must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
@@ -6877,6 +6925,18 @@ export interface operations {
                     endpoints?: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
                     /** @description Of all its requests together. Null: no limit. */
                     requests_per_minute?: number | null;
+                    /** @description What deployments that answer requests of the team must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                    data_policy?: {
+                        /**
+                         * @description deny: only deployments that do not keep data to train on.
+                         * @enum {string}
+                         */
+                        data_collection?: "allow" | "deny";
+                        /** @description true: only deployments with zero data retention. */
+                        zdr?: boolean;
+                        /** @description Only deployments in one of these regions. */
+                        regions?: string[];
+                    } | null;
                 };
             };
         };
@@ -6895,6 +6955,18 @@ export interface operations {
                         endpoints: ("chat" | "responses" | "messages" | "completions" | "embeddings" | "rerank" | "agents")[];
                         /** @description Null: no limit. */
                         requests_per_minute: number | null;
+                        /** @description What deployments that answer requests of the team must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;

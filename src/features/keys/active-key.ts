@@ -137,7 +137,11 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     ancestors: above.length === 0 ? undefined : above.map(budgetOf),
     isLimited: limited,
-    dataPolicies: storedPolicies([row.account_policy, row.team_policy, ...[row, ...above].map(({ data_policy }) => data_policy)]),
+    dataPolicies: storedPolicies([
+      row.account_policy,
+      row.team_policy,
+      ...[row, ...above].map(({ data_policy }) => data_policy),
+    ]),
     providerCredentials: row.provider_credentials ?? undefined,
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })

@@ -142,7 +142,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
 }
 
 async function makeTeam(db: AppForTests['database']['db'], accountId: AccountId): Promise<TeamId> {
-  const settings = { name: 'one', models: [], endpoints: [], requestsPerMinute: undefined }
+  const settings = { name: 'one', models: [], endpoints: [], requestsPerMinute: undefined, dataPolicy: undefined }
   return (await insertTeam(db, { accountId, id: testIds.team(), ...settings }, Date.now())).id
 }
 
