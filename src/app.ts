@@ -8,6 +8,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance } from 'fastify'
 import { type Agents, createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
+import { auditOfPull, catalogueJobs } from './app/catalogue.ts'
 import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
@@ -163,7 +164,12 @@ function plainJobs(
 ): Readonly<Record<string, JobKind>> {
   const { db } = database
   const keys = responseKeys({ secret, config })
-  return { ...auditJobs({ ...webhooks, db, now: runtime.now, log }), ...resealJobs({ db, keys }) }
+  const { now, stored } = runtime
+  return {
+    ...auditJobs({ ...webhooks, db, now, log }),
+    ...resealJobs({ db, keys }),
+    ...catalogueJobs({ db, config, now, log, changed: stored.changed, audit: auditOfPull(runtime) }),
+  }
 }
 
 function createRefusalAlerts(

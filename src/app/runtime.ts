@@ -1,7 +1,6 @@
 /** State of the data plane that a reload replaces: providers, models, plans, routing, responses. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { Database } from '../db/schema/schema.ts'
@@ -17,7 +16,7 @@ import { createHealth, type Health, type RoutingSettings } from '../gateway/rout
 import { type ConfiguredProvider, createUpstreams, type Upstreams } from '../gateway/upstream/registry.ts'
 import { resolveProvider } from '../providers/index.ts'
 import type { Log } from '../telemetry/log.ts'
-import { mergeStoredSettings } from './stored-settings.ts'
+import { type Merged, mergeStoredSettings } from './stored-settings.ts'
 
 export interface Runtime {
   readonly ids: IdSource
@@ -50,7 +49,7 @@ interface RuntimeInput {
 export async function createRuntime({ config: file, database, log, secret }: RuntimeInput): Promise<Runtime> {
   const { db } = database
   const stored = await mergeStoredSettings({ file, database, secret, now: Date.now, log })
-  let current = await prepare(stored.config, db, log)
+  let current = await prepare(stored.start, db, log)
   const clock = (): number => performance.now()
   const upstreams = createUpstreams(current.providers)
   const health = createHealth({ clock, now: Date.now, random: Math.random, settings: () => current.routing })
@@ -86,9 +85,11 @@ interface Prepared {
 }
 
 /** What a configuration makes, with its prices recorded. Rejects when it is inconsistent. */
-async function prepare(config: Config, db: Kysely<Database>, log: Log): Promise<Prepared> {
+async function prepare({ config, catalogue }: Merged, db: Kysely<Database>, log: Log): Promise<Prepared> {
   const providers = configuredProviders(config, log)
-  const book = buildBook(config, new Set(providers.map(({ name }) => name)))
+  const { models, virtual_models: virtualModels } = config
+  const names = new Set(providers.map(({ name }) => name))
+  const book = buildModelBook({ catalogue, models, virtualModels, providers: names, now: Date.now })
   const terms = termsOfPlans(config)
   await recordPriceVersions(db, book.all, Date.now())
   await recordPlanAllowances(db, terms, Date.now())
@@ -162,7 +163,3 @@ const SIMULATOR = {
   timeout_ms: { connect: 5_000, idle: 120_000, total: 1_800_000 },
   on_disconnect: 'cancel',
 } as const
-
-function buildBook({ models, virtual_models: virtualModels }: Config, providers: ReadonlySet<string>): ModelBook {
-  return buildModelBook({ catalogue: CATALOGUE, models, virtualModels, providers, now: Date.now })
-}

@@ -4,6 +4,7 @@
  */
 
 import type { Kysely } from 'kysely'
+import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import { checkUpstreams } from '../config/cross-checks.ts'
 import type { Config, FileConfig, ProviderConfig } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
@@ -14,6 +15,7 @@ import { type ChangeSource, createChangeFollower } from '../db/changed-at.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { Database } from '../db/schema/schema.ts'
 import type { StoredEntry, StoredKind } from '../domain/stored-setting.ts'
+import { storedCatalogue } from '../features/stored-settings/catalogue-store.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import {
   entriesOf,
@@ -25,12 +27,19 @@ import {
 } from '../features/stored-settings/store.ts'
 import { PROVIDERS, resolveProvider } from '../providers/index.ts'
 import type { Log } from '../telemetry/log.ts'
+import { catalogueInForce } from './catalogue.ts'
+
+/** A configuration with the catalogue that it overrides. */
+export interface Merged {
+  readonly config: Config
+  readonly catalogue: readonly CatalogueEntry[]
+}
 
 export interface MergedConfig extends StoredSettingsPort {
   /** At the start. */
-  readonly config: Config
+  readonly start: Merged
   /** Follows changes from now on. Each call of `apply` comes after the one before has ended. */
-  follow(apply: (config: Config) => Promise<void>): void
+  follow(apply: (merged: Merged) => Promise<void>): void
   /** Applies another file. Rejects without effect when `apply` does. */
   reload(file: Config): Promise<void>
   close(): void
@@ -60,15 +69,16 @@ export async function mergeStoredSettings(input: MergedConfigInput): Promise<Mer
       log.warn({ kind, name, problems }, 'stored setting omitted'),
     )
   let { file } = input
-  let apply: (config: Config) => Promise<void> = async () => {}
+  let apply: (merged: Merged) => Promise<void> = async () => {}
   const inSequence = createSequence()
   const applyFile = (next: Config) =>
     inSequence(async () => {
-      await apply(merge(next, entries))
+      await apply({ config: merge(next, entries), catalogue })
       file = next
     })
   const readAndApply = async () => {
     entries = await reader.read()
+    catalogue = catalogueInForce(await storedCatalogue(db))
     await applyFile(file)
   }
   const reader = createReader({ ...input, sealKeys, onDue: () => readAndApply().catch(follower.refresh) })
@@ -76,9 +86,10 @@ export async function mergeStoredSettings(input: MergedConfigInput): Promise<Mer
   await resealSettings(db, sealKeys)
   await follower.ready()
   let entries = await reader.read()
+  let catalogue = catalogueInForce(await storedCatalogue(db))
   let unfollow: (() => void) | undefined
   return {
-    config: merge(file, entries),
+    start: { config: merge(file, entries), catalogue },
     follow(onChange) {
       apply = onChange
       unfollow = database.onChange(() => void follower.refresh())

@@ -1,6 +1,7 @@
 /** `turnpike credits`: credit and debit accounts, show balances and reprice charges, directly in the database. */
 
-import { CATALOGUE } from '../../catalogue/index.ts'
+import type { CatalogueEntry } from '../../catalogue/entry.ts'
+import { catalogueInForce } from '../app/catalogue.ts'
 import type { Config } from '../config/schema.ts'
 import type { EnteredKind } from '../domain/credit.ts'
 import type { Model } from '../domain/model.ts'
@@ -10,6 +11,7 @@ import { type Account, listAccounts } from '../features/accounts/queries.ts'
 import { renderEntry } from '../features/credit/entries.ts'
 import { addUp, type RerateSummary, rerate } from '../features/credit/rerate.ts'
 import { buildModelBook } from '../features/models/book.ts'
+import { storedCatalogue } from '../features/stored-settings/catalogue-store.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import { ALL_TIME } from '../http/period.ts'
 import {
@@ -94,7 +96,7 @@ export async function creditsRerate(options: CreditsRerateOptions): Promise<void
     throw wrongUsage('--all-accounts and --account exclude each other.')
   await withDatabase(async (context) => {
     const { db, commit, termsOf, now } = context
-    const priced = pricedModel(context.config, options.model)
+    const priced = pricedModel(context.config, catalogueInForce(await storedCatalogue(db)), options.model)
     const { id: model, price, priceVersion } = priced
     const dryRun = options.dryRun === true
     if (!dryRun) await recordPriceVersions(db, [priced], now())
@@ -113,10 +115,10 @@ async function chosenAccounts(context: CommandContext, options: CreditsRerateOpt
 }
 
 /** Finds the price of a model, even if its providers are no longer configured. */
-function pricedModel({ models }: Config, name: string): PricedModel {
-  const deployments = [...CATALOGUE, ...models].flatMap((entry) => entry.deployments ?? [])
+function pricedModel({ models }: Config, catalogue: readonly CatalogueEntry[], name: string): PricedModel {
+  const deployments = [...catalogue, ...models].flatMap((entry) => entry.deployments ?? [])
   const providers = new Set(deployments.map(({ provider }) => provider))
-  const book = buildModelBook({ catalogue: CATALOGUE, models, providers, now: Date.now })
+  const book = buildModelBook({ catalogue, models, providers, now: Date.now })
   const found = book.find(name)
   if (found === undefined)
     throw new Error(`Model '${name}' does not exist. Similar names: ${book.nearest(name, 3).join(', ')}.`)

@@ -34,6 +34,7 @@ export function buildProgram(version: string, reportError: (message: string) => 
   addLedger(program)
   addRemoteCommands(program, version)
   addMaintenance(program)
+  addCatalogue(program)
   addChecks(program)
   return program
 }
@@ -221,6 +222,33 @@ function addMaintenance(program: Command): void {
     .argument('<url>', 'postgres://…')
     .option('--batch <rows>', 'rows per transaction', parseWholeNumber)
     .action(lazily(() => import('./migrate.ts'), 'moveToPostgres'))
+}
+
+function addCatalogue(program: Command): void {
+  const catalogue = program.command('catalogue').description('pull published models and prices, or publish them')
+  catalogue
+    .command('pull')
+    .description('show what a published catalogue changes, and apply it in all processes')
+    .option('--from <source>', 'address or file (default: `catalogue.url` of the configuration)')
+    .option('--dry-run', 'only show what changes')
+    .option('--accept', 'also apply prices that rise to more than twice as much, and an older catalogue')
+    .action(lazily(() => import('./catalogue.ts'), 'cataloguePull'))
+  catalogue
+    .command('reset')
+    .description('remove the published catalogue; that of the release applies again')
+    .action(lazily(() => import('./catalogue.ts'), 'catalogueReset'))
+  catalogue
+    .command('keygen')
+    .description("create a publisher's private key, and print the public key")
+    .requiredOption('--out <file>', 'the file to create; it must not exist')
+    .action(lazily(() => import('./catalogue.ts'), 'catalogueKeygen'))
+  catalogue
+    .command('sign')
+    .description('sign a catalogue as its publisher')
+    .requiredOption('--key <file>', "publisher's private key")
+    .requiredOption('--out <file>', 'the file to write')
+    .option('--models <file>', 'JSON list of entries (default: the catalogue of this release)')
+    .action(lazily(() => import('./catalogue.ts'), 'catalogueSign'))
 }
 
 function addChecks(program: Command): void {

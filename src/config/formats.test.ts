@@ -36,6 +36,11 @@ const CASES: Readonly<Record<string, readonly (readonly [string, string | undefi
     ['https://x:99999', undefined],
     ['x', undefined],
   ],
+  'ed25519-key': [
+    [`${'A'.repeat(43)}=`, `${'A'.repeat(43)}=`],
+    ['A'.repeat(44), undefined],
+    [`${'A'.repeat(42)}=`, undefined],
+  ],
   origin: [
     ['*', '*'],
     ['https://app.example.com', 'https://app.example.com'],

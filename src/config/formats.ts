@@ -44,6 +44,7 @@ const TEXT_FORMATS: Readonly<Record<string, TextFormat>> = {
   'http-url': [HTTP_URL, parseHttpUrl],
   // Unchanged, with or without a slash at its end: tokens name the issuer so.
   issuer: [HTTP_URL, (text) => parseHttpUrl(text) && text],
+  'ed25519-key': ['32 bytes in base64', (text) => (/^[\w+/]{43}=$/.test(text) ? text : undefined)],
   'git-url': ['an https:// (or http://, file://) address that contains {repository}', parseGitUrl],
   'postgres-url': [
     'an address such as postgres://user:password@host/database',

@@ -4,7 +4,7 @@ import { nextChangedAt } from '../../db/changed-at.ts'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import type { Database, StoredSettingTable } from '../../db/schema/schema.ts'
 import { seal, unseal } from '../../db/sealed.ts'
-import { SECRET_SETTINGS, type StoredEntry, type StoredKind } from '../../domain/stored-setting.ts'
+import { SECRET_SETTINGS, STORED_KINDS, type StoredEntry, type StoredKind } from '../../domain/stored-setting.ts'
 import { type Json, parseJson } from '../../lib/json.ts'
 
 /** The current key, then the previous one during a change of the installation's secret. */
@@ -66,6 +66,7 @@ export async function versionsInForce(db: Kysely<Database>, now: number, keys: S
   const rows = await db
     .selectFrom('stored_setting as each')
     .selectAll()
+    .where('kind', 'in', STORED_KINDS)
     .where('effective_from', '<=', now)
     .where(({ not, exists, selectFrom }) =>
       not(
