@@ -67,6 +67,7 @@ import { completionsApi } from './protocols/openai-completions/client.ts'
 import { embeddingsApi } from './protocols/openai-embeddings/client.ts'
 import { responsesApi } from './protocols/openai-responses/client/index.ts'
 import { rerankApi } from './protocols/rerank/client.ts'
+import type { Provider } from './providers/provider.ts'
 import { type Log, logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics, type MetricsInput } from './telemetry/metrics.ts'
 import { createPressure } from './telemetry/pressure.ts'
@@ -122,7 +123,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server.host, money)
-  await Promise.all([money.start(gateway), limits.started()])
+  await Promise.all([money.start(gateway), limits.started(), telemetry.exportMetrics(metrics)])
   agents.start({ complete: tracedComplete(gateway.complete, telemetry.tracing), wake: money.wake })
   return {
     server,
@@ -223,6 +224,10 @@ function createAppMetrics(
   return createMetrics({
     ...others,
     exports: telemetry.counts,
+    holds: gateway.holds,
+    spoolBytes: money.spoolBytes,
+    ledgerLagMs: money.committer.lagMs,
+    providerName: (name) => telemetryName(runtime.upstreams.find(name)?.provider) ?? name,
     active: () => gateway.active,
     unwritten: money.committer.pending,
     providers: runtime.health.status,
@@ -230,6 +235,10 @@ function createAppMetrics(
     localFallback: limits.localFallback,
     priceEnds: () => endingPrices(runtime.models().all, runtime.now()),
   })
+}
+
+function telemetryName(provider: Provider | undefined): string | undefined {
+  return provider?.telemetryName ?? provider?.id
 }
 
 /** Publishes the address for other processes as soon as the server listens. */

@@ -88,7 +88,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
   const { host } = config.server
   const { port, metricsServer } = listening
   let running = config
-  const stopLogging = [logCompletions(log.log), warnOfBoundedUsage(log.log)]
+  const stopLogging = [logCompletions(log.log, config.log.sample), warnOfBoundedUsage(log.log)]
   const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
@@ -156,8 +156,9 @@ async function listenForMetrics({ server: { host, metrics_port: port } }: Config
   if (port === undefined) return undefined
   const server: Server = createServer((request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end()
-    metrics.render().then(
-      (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+    const { accept } = request.headers
+    metrics.render(accept).then(
+      (text) => response.writeHead(200, { 'content-type': metrics.contentType(accept) }).end(text),
       () => response.writeHead(500).end(),
     )
   })

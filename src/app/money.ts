@@ -29,7 +29,7 @@ export interface Money {
   /** Of this process. */
   readonly instanceId: InstanceId
   readonly creditService: CreditService
-  readonly committer: Pick<Committer, 'pending' | 'available'>
+  readonly committer: Pick<Committer, 'pending' | 'lagMs' | 'available'>
   /** Registers this process and starts the background work. Rejects when the database is not available. */
   start(running: Running): Promise<void>
   /** Sets the address at which other processes reach this one; undefined: none. */
@@ -38,6 +38,8 @@ export interface Money {
   wake(): void
   /** Processes with a valid lease, this one among them. */
   processes(): number
+  /** Records of money on disk that the ledger does not have yet. */
+  spoolBytes(): number
   /** Resolves when all settlements are on the disk: for a process that exits without draining. */
   rescue(): Promise<void>
   /** Commits what is queued. Rejects when that fails; the spool has it then. */
@@ -83,6 +85,7 @@ export function createMoney(input: MoneyInput): Money {
     creditService: createAccountCredit({ db, now, submit: committer.submit, termsOf: terms }),
     committer,
     rescue: spool.flush,
+    spoolBytes: spool.bytes,
     processes: lease.processes,
     moveTo: (address) => void lease.moveTo(address),
     wake: work.wake,

@@ -1,7 +1,8 @@
 /** The standard environment variables of OpenTelemetry. What is invalid is ignored with a warning, as the standard asks. */
 import type { MergedEnvironment } from './environment.ts'
 
-export type OtelSignal = 'traces' | 'metrics' | 'logs'
+/** Logs are lines on stdout, which a Collector reads with the trace's ID. */
+export type OtelSignal = 'traces' | 'metrics'
 
 export type OtelExporter = 'otlp' | 'console' | 'none'
 
@@ -52,10 +53,11 @@ export function readOtel({ get }: Pick<MergedEnvironment, 'get'>, endpoint: stri
   const exporter = (signal: OtelSignal): OtelExporter => (isDisabled ? 'none' : exporterOf(reader, signal, endpoint))
   const resourceAttributes = pairsOf(reader, 'OTEL_RESOURCE_ATTRIBUTES')
   const { [NAME]: name = 'turnpike', ...others } = resourceAttributes
+  if (reader.oneOf('OTEL_LOGS_EXPORTER', EXPORTERS) === 'otlp') reader.warn('OTEL_LOGS_EXPORTER', LOGS_ON_STDOUT)
   const sampler = reader.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS) ?? 'parentbased_always_on'
   return {
-    exporters: { traces: exporter('traces'), metrics: exporter('metrics'), logs: exporter('logs') },
-    targets: { traces: target('traces'), metrics: target('metrics'), logs: target('logs') },
+    exporters: { traces: exporter('traces'), metrics: exporter('metrics') },
+    targets: { traces: target('traces'), metrics: target('metrics') },
     sampler,
     samplerRatio: ratioOf(reader, sampler),
     serviceName: reader.text('OTEL_SERVICE_NAME') ?? name,
@@ -67,6 +69,7 @@ export function readOtel({ get }: Pick<MergedEnvironment, 'get'>, endpoint: stri
 }
 
 const NAME = 'service.name'
+const LOGS_ON_STDOUT = 'found "otlp", allowed: none; the log is written to stdout only'
 
 interface Reader {
   /** Undefined for an empty one, too. */
@@ -109,8 +112,7 @@ function exporterOf(reader: Reader, signal: OtelSignal, endpoint: string | undef
   const chosen = reader.oneOf(`OTEL_${signal.toUpperCase()}_EXPORTER`, EXPORTERS)
   if (chosen === undefined) {
     const hasEndpoint = endpoint !== undefined || reader.text(variableOf(signal, 'ENDPOINT')) !== undefined
-    const isAsked = signal === 'logs' ? reader.text(variableOf(signal, 'ENDPOINT')) !== undefined : hasEndpoint
-    return isAsked ? 'otlp' : 'none'
+    return hasEndpoint ? 'otlp' : 'none'
   }
   if (chosen === 'otlp') return 'otlp'
   return chosen === 'console' && signal === 'traces' ? 'console' : 'none'

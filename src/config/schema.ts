@@ -12,6 +12,7 @@ import {
   AUTH_SCHEMA,
   CATALOGUE_SCHEMA,
   LEDGER_SCHEMA,
+  LOG_SCHEMA,
   PLAN_SCHEMA,
   RESPONSES_SCHEMA,
   SERVER_SCHEMA,
@@ -40,6 +41,7 @@ const CONFIG_SCHEMA = Type.Object(
       default: 'info',
       description: 'Minimum level of logged messages.',
     }),
+    log: LOG_SCHEMA,
     secret: Type.Optional(
       secret(
         'At least 32 bytes, from which the signing keys are derived; required with Postgres. Not set: created on first start in the data directory.',

@@ -164,6 +164,18 @@ export const AUTH_SCHEMA = defaultedSection(
   { description: 'Sign-in.' },
 )
 
+export const LOG_SCHEMA = defaultedSection(
+  {
+    sample: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 1,
+      description: 'Share of the completed requests that get a `completion` line; others always have one.',
+    }),
+  },
+  { description: 'The log.' },
+)
+
 export const TELEMETRY_SCHEMA = defaultedSection(
   {
     otlp_endpoint: Type.Optional(

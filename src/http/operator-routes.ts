@@ -70,7 +70,8 @@ export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open
       if (!scopes.has('operator'))
         throw new GatewayError('insufficient_scope', "Metrics need a key with the scope 'operator'.")
     }
-    return reply.type(metrics.contentType).send(await metrics.render())
+    const { accept } = request.headers
+    return reply.type(metrics.contentType(accept)).send(await metrics.render(accept))
   })
 }
 

@@ -15,12 +15,15 @@ import type { CompletionId } from '../domain/ids.ts'
 import { WARN_EVERY_MS, warnOfBoundedUsage } from './log.ts'
 
 /** What a process writes to its log for completions like these. */
-async function linesOf(overs: readonly Partial<CompletionRecord>[]): Promise<readonly Record<string, unknown>[]> {
+async function linesOf(
+  overs: readonly Partial<CompletionRecord>[],
+  options = '',
+): Promise<readonly Record<string, unknown>[]> {
   const records = overs.map((over) => ({ ...completionRecord(over), costNanoUsd: '1500' }))
   const code = `import { channel } from 'node:diagnostics_channel'
     import { logCompletions, openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
     const { log, flush } = await openLog({ level: 'info', terminal: false })
-    logCompletions(log)
+    logCompletions(log${options})
     for (const record of ${JSON.stringify(records)}) channel('turnpike:completion').publish({ record })
     await flush()`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])
@@ -38,6 +41,19 @@ test('UP-1: the line of a completion names its calls, where there was more to th
   assert.deepEqual(Object.keys(ordinary ?? {}).includes('attemptLog'), false)
   assert.deepEqual([ordinary?.['msg'], ordinary?.['attempts'], repeated?.['attempts']], ['completion', 1, 2])
   assert.deepEqual(repeated?.['attemptLog'], [failed, answered])
+})
+
+test('a sample of completed requests has lines, and every other request', async () => {
+  const statuses = ['completed', 'failed', 'incomplete', 'client_left', 'completed'] as const
+  const draws = '[0.4, 0.6]'
+  const lines = await linesOf(
+    statuses.map((status) => ({ status })),
+    `, 0.5, (() => { const draws = ${draws}; return () => draws.shift() })()`,
+  )
+  assert.deepEqual(
+    lines.map(({ status }) => status),
+    ['completed', 'failed', 'incomplete', 'client_left'],
+  )
 })
 
 test('OVL-1: lines that nobody reads take 16 MiB, and more are dropped: the service goes on [limit: unread-log]', async () => {

@@ -83,13 +83,20 @@ function flushed(out: ReturnType<typeof destination>): Promise<void> {
 /** `pino`'s level `info`. */
 const INFO = 30
 
-/** Logs one line per completion. @returns Unsubscribes. */
-export function logCompletions(log: Log): () => void {
+/**
+ * Logs one line per completion.
+ * @param sample Share of the completed ones, from 0 to 1; all others are logged.
+ * @returns Unsubscribes.
+ */
+export function logCompletions(log: Log, sample = 1, random: () => number = Math.random): () => void {
   const sink = sinks.get(log)
   if (sink === undefined) throw new Error('logCompletions requires a log that openLog opened')
   const { stream, time } = sink
   function write(message: unknown): void {
-    if (log.isLevelEnabled('info')) stream.write(completionLine(message as CompletionSignal, time()))
+    if (!log.isLevelEnabled('info')) return
+    const signal = message as CompletionSignal
+    if (sample < 1 && signal.record.status === 'completed' && random() >= sample) return
+    stream.write(completionLine(signal, time()))
   }
   subscribe(COMPLETION_CHANNEL, write)
   return () => void unsubscribe(COMPLETION_CHANNEL, write)

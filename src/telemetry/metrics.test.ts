@@ -12,7 +12,8 @@ import {
 } from '../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId } from '../domain/ids.ts'
 import type { DeploymentStatus, ProviderStatus } from '../domain/provider-status.ts'
-import { createHistogram, createMetrics, type Metrics, type MetricsInput } from './metrics.ts'
+import { createHistogram } from './histogram.ts'
+import { createMetrics, type Metrics, type MetricsInput } from './metrics.ts'
 
 function publish(over: Partial<CompletionRecord> = {}, overheadMs?: number, reported?: ReportedTotals): void {
   const record: CompletionRecord = {
@@ -239,7 +240,7 @@ test('what is written is what the library writes of the same values', async () =
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(values, fc.constantFrom(...BOUNDS))), fc.array(values), async (a, b) => {
       const histogram = createHistogram({ name: 'times_seconds', help: 'Some times.', bounds: BOUNDS })
-      const [addA, addB] = [histogram.series('kind="a"'), histogram.series('kind="b"')]
+      const [addA, addB] = [histogram.series({ kind: 'a' }), histogram.series({ kind: 'b' })]
       for (const value of a) addA(value)
       for (const value of b) addB(value)
       const expected = [...a.map((value) => ['a', value] as const), ...b.map((value) => ['b', value] as const)]
@@ -250,7 +251,7 @@ test('what is written is what the library writes of the same values', async () =
 
 test('a series without labels is there before it has a value', () => {
   const histogram = createHistogram({ name: 'x', help: 'X.', bounds: [1] })
-  const add = histogram.series('')
+  const add = histogram.series({})
   const zero = [
     '# HELP x X.',
     '# TYPE x histogram',

@@ -8,8 +8,11 @@ import {
   type CompletionSignal,
   type LastAudit,
 } from '../domain/completion.ts'
+import type { Hold } from '../domain/credit.ts'
 import type { PriceEnd } from '../domain/model.ts'
 import type { ProviderStatus } from '../domain/provider-status.ts'
+import { countGenAi, OTHER_MODEL } from './gen-ai-metrics.ts'
+import { createHistogram, type HistogramReading, type RenderedHistogram } from './histogram.ts'
 
 /** Except `active` and `unwritten`, absent ones are not exported. */
 export interface MetricsInput {
@@ -29,6 +32,16 @@ export interface MetricsInput {
   readonly priceEnds?: (() => readonly PriceEnd[]) | undefined
   /** Requests whose rate limits were counted locally although Redis is configured; absent: it is not. */
   readonly localFallback?: (() => number) | undefined
+  /** What is held for requests in flight. */
+  readonly holds?: (() => readonly Pick<Hold, 'amountNanoUsd'>[]) | undefined
+  /** Of budgets in use; the fullest are exported. */
+  readonly budgets?: (() => readonly BudgetLevel[]) | undefined
+  /** Bytes of the spool that the ledger does not have yet. */
+  readonly spoolBytes?: (() => number) | undefined
+  /** Milliseconds that the oldest settlement waits for its commit. */
+  readonly ledgerLagMs?: (() => number) | undefined
+  /** `gen_ai.provider.name` of a configured provider. */
+  readonly providerName?: ((configured: string) => string) | undefined
   /** Signals that are exported to OpenTelemetry receivers. */
   readonly exports?: (() => readonly ExportCounts[]) | undefined
 }
@@ -41,11 +54,41 @@ export interface ExportCounts {
   readonly waiting: number
 }
 
+/** How much of a budget is left in its current period. */
+export interface BudgetLevel {
+  readonly budget: string
+  readonly leftNanoUsd: bigint
+  readonly limitNanoUsd: bigint
+}
+
 export interface Metrics {
-  /** Prometheus text. */
-  render(): Promise<string>
-  readonly contentType: string
+  /**
+   * All metrics as text, in the format that a client prefers: OpenMetrics, which has exemplars, or Prometheus'.
+   * @param accept Its `Accept` header.
+   */
+  render(accept?: string): Promise<string>
+  contentType(accept?: string): string
+  /** The same, for another format. */
+  read(): Promise<MetricsReading>
   close(): void
+}
+
+export interface MetricsReading {
+  readonly plain: readonly PlainMetric[]
+  readonly histograms: readonly HistogramReading[]
+}
+
+/** A counter or a gauge. */
+export interface PlainMetric {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  readonly values: readonly { readonly value: number; readonly labels: Readonly<Record<string, string | number>> }[]
+}
+
+/** Whether a client asks for OpenMetrics; others get Prometheus' text. */
+function wantsOpenMetrics(accept: string | undefined): boolean {
+  return accept?.includes('application/openmetrics-text') === true
 }
 
 /** Counts the completions that the gateway publishes on a diagnostics channel. */
@@ -53,23 +96,53 @@ export function createMetrics(input: MetricsInput): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   addProcessMetrics(registry, input)
+  addMoneyMetrics(registry, input)
   addProviderMetrics(registry, input.providers ?? (() => []))
   addExportMetrics(registry, input.exports ?? (() => []))
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)
   const times = timeCompletions()
+  const genAi = countGenAi(input.providerName ?? ((name) => name))
   function observe(message: unknown): void {
     const signal = message as CompletionSignal
     count(signal)
     countCalls(signal.record)
     times.note(signal)
+    genAi.note(signal)
   }
   subscribe(COMPLETION_CHANNEL, observe)
+  const histograms: readonly RenderedHistogram[] = [...times.histograms, ...genAi.histograms]
   return {
-    render: async () => `${await registry.metrics()}\n${times.render()}\n`,
-    contentType: registry.contentType,
+    render: (accept) => render(registry, histograms, wantsOpenMetrics(accept)),
+    contentType: (accept) => (wantsOpenMetrics(accept) ? OPEN_METRICS : PROMETHEUS),
+    read: async () => ({
+      plain: ((await registry.getMetricsAsJSON()) as unknown as PlainMetric[]).filter(
+        ({ type }) => type !== 'histogram',
+      ),
+      histograms: histograms.map((histogram) => histogram.read()),
+    }),
     close: () => void unsubscribe(COMPLETION_CHANNEL, observe),
   }
+}
+
+const PROMETHEUS = Registry.PROMETHEUS_CONTENT_TYPE
+const OPEN_METRICS = Registry.OPENMETRICS_CONTENT_TYPE
+
+async function render(registry: Registry, histograms: readonly RenderedHistogram[], isOpen: boolean): Promise<string> {
+  const text = await registry.metrics()
+  const own = histograms.map((histogram) => histogram.render(isOpen)).join('\n')
+  return isOpen ? `${openMetrics(text)}\n${own}\n# EOF\n` : `${text}\n${own}\n`
+}
+
+/** The registry's own OpenMetrics renames its counters for good, so that the next scrape in the other format is wrong. */
+function openMetrics(text: string): string {
+  const lines = text.split('\n').filter((line) => line !== '')
+  const counters = new Set(lines.flatMap((line) => /^# TYPE (\S+_total) counter$/.exec(line)?.[1] ?? []))
+  const families = lines.map((line) => {
+    const [, start = '', name = '', rest = ''] = /^(# (?:HELP|TYPE) )(\S+)(.*)$/.exec(line) ?? []
+    return counters.has(name) ? `${start}${name.slice(0, -'_total'.length)}${rest}` : line
+  })
+  return families.map((line) => line.replace(/ Nan$/, ' NaN')).join('\n')
 }
 
 type Sample = readonly [value: number, labels?: Readonly<Record<string, string>>]
@@ -131,6 +204,45 @@ function addProcessMetrics(registry: Registry, input: MetricsInput): void {
       },
     }),
   })
+}
+
+/** At most, the fullest ones. */
+const MAX_BUDGETS = 20
+
+function addMoneyMetrics(registry: Registry, input: MetricsInput): void {
+  const { holds, budgets, spoolBytes, ledgerLagMs } = input
+  const inUsd = (nanoUsd: bigint): number => Number(nanoUsd) / 1e9
+  const one = (help: string, value: () => number): Metric => ({ help, read: () => [[value()]] })
+  addMetrics(registry, {
+    ...(holds && {
+      turnpike_holds: one('Requests in flight with credit on hold.', () => holds().length),
+      turnpike_held_usd: one('Credit on hold for requests in flight, in USD.', () =>
+        inUsd(holds().reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n)),
+      ),
+    }),
+    ...(spoolBytes && {
+      turnpike_spool_bytes: one('Records of money on disk that the ledger does not have yet, in bytes.', spoolBytes),
+    }),
+    ...(ledgerLagMs && {
+      turnpike_ledger_lag_seconds: one(
+        'How long the oldest settlement waits for its commit.',
+        () => ledgerLagMs() / 1000,
+      ),
+    }),
+    ...(budgets && {
+      turnpike_budget_left_usd: {
+        help: `Left of a budget in its period, of the ${MAX_BUDGETS} that are fullest, in USD.`,
+        labels: ['budget'],
+        read: () => fullest(budgets()).map(({ budget, leftNanoUsd }): Sample => [inUsd(leftNanoUsd), { budget }]),
+      },
+    }),
+  })
+}
+
+function fullest(budgets: readonly BudgetLevel[]): readonly BudgetLevel[] {
+  const share = ({ leftNanoUsd, limitNanoUsd }: BudgetLevel): number =>
+    Number(leftNanoUsd) / Math.max(1, Number(limitNanoUsd))
+  return budgets.toSorted((one, other) => share(one) - share(other)).slice(0, MAX_BUDGETS)
 }
 
 function addExportMetrics(registry: Registry, exports: () => readonly ExportCounts[]): void {
@@ -295,9 +407,18 @@ function addCompletion(sums: Map<string, Counts[]>, { record, reported }: Comple
   if (reported !== undefined) sum.bounded += 1
 }
 
+/** Named in metrics; further ones count as `other`. */
+const MAX_MODELS = 1_000
+
 /** A model has a handful of sums: scanning them costs less than building a key. */
-function sumOf(sums: Map<string, Counts[]>, { model, provider, status, stream }: CompletionRecord): Counts {
+function sumOf(sums: Map<string, Counts[]>, record: CompletionRecord): Counts {
+  const { provider, status, stream } = record
+  let { model } = record
   let ofModel = sums.get(model)
+  if (ofModel === undefined && sums.size >= MAX_MODELS) {
+    model = OTHER_MODEL
+    ofModel = sums.get(model)
+  }
   if (ofModel === undefined) {
     ofModel = []
     sums.set(model, ofModel)
@@ -332,79 +453,20 @@ function timeCompletions() {
     help: 'The part of the time to the first byte that the gateway spent.',
     bounds: OVERHEAD_SECONDS,
   })
-  const seriesOf = (labels: string) => ({ duration: duration.series(labels), firstByte: firstByte.series(labels) })
-  const streamed = seriesOf('stream="true"')
-  const whole = seriesOf('stream="false"')
-  const addOverhead = overhead.series('')
+  const seriesOf = (labels: { readonly stream: string }) => ({
+    duration: duration.series(labels),
+    firstByte: firstByte.series(labels),
+  })
+  const streamed = seriesOf({ stream: 'true' })
+  const whole = seriesOf({ stream: 'false' })
+  const addOverhead = overhead.series({})
   return {
-    note({ record: { stream, durationMs, firstByteMs }, overheadMs }: CompletionSignal): void {
+    note({ record: { stream, durationMs, firstByteMs }, overheadMs, trace }: CompletionSignal): void {
       const times = stream ? streamed : whole
-      times.duration(durationMs / 1000)
-      if (firstByteMs !== undefined) times.firstByte(firstByteMs / 1000)
+      times.duration(durationMs / 1000, trace)
+      if (firstByteMs !== undefined) times.firstByte(firstByteMs / 1000, trace)
       if (overheadMs !== undefined) addOverhead(overheadMs / 1000)
     },
-    render: () => [duration, firstByte, overhead].map((histogram) => histogram.render()).join('\n\n'),
+    histograms: [duration, firstByte, overhead],
   }
-}
-
-interface Series {
-  readonly labels: string
-  /** Values by the first bound that they do not exceed; the last counts the rest. */
-  readonly counts: number[]
-  total: number
-  sum: number
-}
-
-interface HistogramInput {
-  readonly name: string
-  readonly help: string
-  /** Upper bounds, ascending. */
-  readonly bounds: readonly number[]
-}
-
-/** A Prometheus histogram. The library's own look up their series by a text of its labels for every value. */
-export function createHistogram({ name, help, bounds }: HistogramInput) {
-  const all: Series[] = []
-  return {
-    /**
-     * Creates a series, exported once it has a value; without labels always.
-     * @param labels Without braces: `stream="true"`; '' for none.
-     * @returns Adds a value.
-     */
-    series(labels: string): (value: number) => void {
-      const series = { labels, counts: new Array<number>(bounds.length + 1).fill(0), total: 0, sum: 0 }
-      all.push(series)
-      return (value) => addValue(series, bounds, value)
-    },
-    /** Returns Prometheus text. */
-    render(): string {
-      const shown = all.filter(({ labels, total }) => labels === '' || total > 0)
-      const lines = shown.flatMap((series) => renderSeries(name, bounds, series))
-      return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...lines].join('\n')
-    },
-  }
-}
-
-function addValue(series: Series, bounds: readonly number[], value: number): void {
-  let at = 0
-  while (at < bounds.length && value > (bounds[at] ?? 0)) at++
-  series.counts[at] = (series.counts[at] ?? 0) + 1
-  series.total += 1
-  series.sum += value
-}
-
-function renderSeries(name: string, bounds: readonly number[], { labels, counts, total, sum }: Series): string[] {
-  const more = labels === '' ? '' : `,${labels}`
-  const own = labels === '' ? '' : `{${labels}}`
-  let upTo = 0
-  const buckets = bounds.map((bound, at) => {
-    upTo += counts[at] ?? 0
-    return `${name}_bucket{le="${bound}"${more}} ${upTo}`
-  })
-  return [
-    ...buckets,
-    `${name}_bucket{le="+Inf"${more}} ${total}`,
-    `${name}_sum${own} ${sum}`,
-    `${name}_count${own} ${total}`,
-  ]
 }

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { CHAT, hello, send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
-import { type ReceivedSpan, startReceiver } from '../support/otlp/receiver.ts'
+import { type ReceivedSpan, readAttributes, startReceiver } from '../support/otlp/receiver.ts'
 import { answerJson, completion, slowStream } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
@@ -37,7 +37,7 @@ const gateway = await startGateway({
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test%20stage',
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc',
     OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_METRIC_EXPORT_INTERVAL: '100',
     LOG_LEVEL: 'debug',
   },
 })
@@ -199,6 +199,20 @@ test('an unsampled parent is not exported, and its requests are logged with its 
   await logged(`"trace_id":"${unsampled}","msg":"completion"`)
 })
 
+test('metrics are exported by the names of the conventions', async () => {
+  await send(gateway, CHAT, { key, body: hello() })
+  const latest = (name: string) => receiver.metrics.findLast((metric) => metric.name === name)
+  const first = receiver.metrics.length
+  await receiver.until(() => receiver.metrics.length > first)
+  const point = latest('gen_ai.server.request.duration')?.histogram?.dataPoints.at(0)
+  assert.ok(Number(point?.count) > 0)
+  const { 'gen_ai.request.model': asked } = readAttributes(point?.attributes ?? [])
+  assert.ok(asked === 'm1' || asked === 'second')
+  assert.equal(latest('gen_ai.server.request.duration')?.unit, 's')
+  assert.equal(latest('turnpike_completions_total')?.sum?.isMonotonic, true)
+  assert.ok(latest('turnpike_held_usd')?.gauge?.dataPoints.length === 1)
+})
+
 test('probes, metrics and the dashboard have no spans', async () => {
   for (const path of ['/healthz', '/readyz', '/metrics', '/app/']) await send(gateway, path)
   const traceId = newTrace()
@@ -218,7 +232,7 @@ test('a receiver that fails costs nothing but the counter', async () => {
   assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
   await logged('"signal":"traces","reason":"status 400"')
   const { text } = await send(gateway, '/metrics')
-  assert.match(text, /^turnpike_telemetry_dropped_total\{signal="traces"\} [1-9]/m)
+  assert.match(text, /^turnpike_telemetry_dropped_total\{signal="(traces|metrics)"\} [1-9]/m)
 })
 
 /** Lines are written at most a second after they are logged. */

@@ -12,8 +12,9 @@ import {
 } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import type { CompletionRecord, RecordedApi } from '../../domain/completion.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AttemptTrace, RequestTrace, TraceStep } from '../../domain/trace.ts'
+import { operationOf } from '../gen-ai-metrics.ts'
 
 /** What spans of a destination have besides, by the role of a span. */
 export interface SpanExtras {
@@ -67,17 +68,6 @@ const ERROR: SpanStatus = { code: SpanStatusCode.ERROR }
 function isFailure({ status, record, route }: RequestTrace): boolean {
   if (record?.status === 'failed' || record?.status === 'incomplete') return true
   return route !== undefined && status !== undefined && status >= 500
-}
-
-const OPERATIONS: Readonly<Partial<Record<RecordedApi, string>>> = {
-  completions: 'text_completion',
-  embeddings: 'embeddings',
-  rerank: 'rerank',
-}
-
-/** `gen_ai.operation.name`. @param api Undefined: chat completions. */
-function operationOf(api: RecordedApi | undefined): string {
-  return (api === undefined ? undefined : OPERATIONS[api]) ?? 'chat'
 }
 
 function operationName(record: CompletionRecord | undefined, model: string): string {

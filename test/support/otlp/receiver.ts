@@ -45,7 +45,6 @@ export interface OtlpReceiver {
   readonly url: string
   readonly spans: ReceivedSpan[]
   readonly metrics: ReceivedMetric[]
-  readonly logs: Readonly<Record<string, unknown>>[]
   /** Of each request. */
   readonly headers: IncomingHttpHeaders[]
   /** What was wrong with requests. */
@@ -58,7 +57,7 @@ export interface OtlpReceiver {
 
 export async function startReceiver(after: (close: () => void) => void): Promise<OtlpReceiver> {
   const waiting = new Set<() => void>()
-  const receiver = { spans: [], metrics: [], logs: [], headers: [], problems: [], status: 200 } as Omit<
+  const receiver = { spans: [], metrics: [], headers: [], problems: [], status: 200 } as Omit<
     OtlpReceiver,
     'url' | 'until'
   > as OtlpReceiver
@@ -91,7 +90,7 @@ export async function startReceiver(after: (close: () => void) => void): Promise
 }
 
 function take(receiver: OtlpReceiver, url: string, headers: IncomingHttpHeaders, sent: Buffer): void {
-  const signal = /\/v1\/(traces|metrics|logs)$/.exec(url)?.[1] as keyof typeof REQUESTS | undefined
+  const signal = /\/v1\/(traces|metrics)$/.exec(url)?.[1] as keyof typeof REQUESTS | undefined
   if (signal === undefined) throw new Error(`Nothing is received at ${url}.`)
   const body = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
   const isJson = headers['content-type'] === 'application/json'
@@ -102,10 +101,6 @@ function take(receiver: OtlpReceiver, url: string, headers: IncomingHttpHeaders,
       for (const span of spans) receiver.spans.push(readSpan(span, resource.attributes))
   for (const { scopeMetrics } of parsed.resourceMetrics ?? [])
     for (const { metrics } of scopeMetrics) receiver.metrics.push(...metrics)
-  for (const { scopeLogs } of parsed.resourceLogs ?? [])
-    for (const { logRecords } of scopeLogs)
-      for (const { attributes, ...record } of logRecords)
-        receiver.logs.push({ ...record, attributes: readAttributes(attributes) })
 }
 
 type RawSpan = Omit<ReceivedSpan, 'attributes' | 'events' | 'resource'> & {
@@ -118,9 +113,6 @@ interface Parsed {
     readonly scopeSpans?: readonly { readonly spans: readonly RawSpan[] }[]
   }[]
   readonly resourceMetrics?: readonly { readonly scopeMetrics: readonly { readonly metrics: ReceivedMetric[] }[] }[]
-  readonly resourceLogs?: readonly {
-    readonly scopeLogs: readonly { readonly logRecords: readonly { readonly attributes: readonly KeyValue[] }[] }[]
-  }[]
 }
 
 function readSpan(span: RawSpan, resource: readonly KeyValue[]): ReceivedSpan {

@@ -65,6 +65,8 @@ export interface Committer {
   close(): Promise<void>
   /** Settlements and releases that are not committed yet. */
   pending(): number
+  /** Milliseconds that the oldest of them waits. */
+  lagMs(): number
   /** Settlements and releases that the database rejected for good; each was logged whole. */
   failed(): number
   /** Whether the queue has room for the settlement of another hold. */
@@ -111,6 +113,10 @@ export function createCommitter(input: CommitterInput): Committer {
     flush: () => flush(state),
     close: () => close(state, closeTimeoutMs),
     pending: () => queue.settlements.length,
+    lagMs() {
+      const [oldest] = queue.settlements
+      return oldest === undefined ? 0 : Math.max(0, state.clock() - oldest.since)
+    },
     failed: () => state.failed,
     room: () => hasRoom(state),
     available: () => state.outage === undefined,
