@@ -35,7 +35,7 @@ import { invoicesRoutes } from './features/invoices/routes.ts'
 import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
 import { providerProbeRoute } from './features/providers/probe-routes.ts'
-import { type RefusalAlerts, startRefusalAlerts } from './features/providers/refusal-alerts.ts'
+import { startRefusalAlerts } from './features/providers/refusal-alerts.ts'
 import { providersRoutes } from './features/providers/routes.ts'
 import { resealJobs } from './features/responses/reseal.ts'
 import { storedSettingsRoutes } from './features/stored-settings/routes.ts'
@@ -176,7 +176,7 @@ function plainJobs(
 function createRefusalAlerts(
   { database, log }: AppInput,
   { runtime, money, webhooks }: Pick<Parts, 'runtime' | 'money' | 'webhooks'>,
-): RefusalAlerts {
+): ReturnType<typeof startRefusalAlerts> {
   const isScripted = (name: string): boolean => runtime.upstreams.find(name)?.provider.scripted === true
   const { recordEvent } = webhooks
   return startRefusalAlerts({ db: database.db, now: runtime.now, recordEvent, isScripted, wake: money.wake, log })

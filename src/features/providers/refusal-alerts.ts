@@ -2,14 +2,14 @@
  * Alerts the operator of deployments whose provider refuses the gateway: its credential (401, 403), its account (quota) or
  * the model (404). Only the operator can fix these, and requests that another deployment answers do not show them.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Kysely } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import { findFirstAccount } from '../../db/first-account.ts'
 import type { Database } from '../../db/schema/schema.ts'
-import { type AttemptNote, COMPLETION_CHANNEL, type CompletionSignal } from '../../domain/completion.ts'
+import type { AttemptNote } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type ProviderRefusedData, REFUSAL_REASONS } from '../../domain/webhook-event.ts'
+import { type AttemptWatch, watchAttempts } from '../attempt-watch.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
 
 /** Time between two alerts of one deployment, in all processes together. */
@@ -17,7 +17,7 @@ const ALERT_EVERY_MS = 3_600_000
 
 interface RefusalAlertsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly recordEvent: RecordEvent
-  /** Whether clients script what the provider answers: its refusals concern nobody. */
+  /** Whether clients script the provider's answers, so that its refusals need no alert. */
   readonly isScripted: (provider: string) => boolean
   /** Notifies the background work of a new delivery. */
   readonly wake: () => void
@@ -27,17 +27,11 @@ interface RefusalAlertsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   }
 }
 
-export interface RefusalAlerts {
-  /** Resolves when alerts under way are committed. */
-  close(): Promise<void>
-}
-
 /** Watches the completions that the gateway publishes: a log line and an event `provider.refused` per deployment and hour. */
-export function startRefusalAlerts(input: RefusalAlertsInput): RefusalAlerts {
+export function startRefusalAlerts(input: RefusalAlertsInput): AttemptWatch {
   const { now, isScripted, wake, log } = input
   /** By deployment; the configuration bounds their number. */
   const alertedAt = new Map<string, number>()
-  const underWay = new Set<Promise<void>>()
 
   async function alert(refusal: ProviderRefusedData, deployment: string): Promise<void> {
     try {
@@ -50,26 +44,14 @@ export function startRefusalAlerts(input: RefusalAlertsInput): RefusalAlerts {
     }
   }
 
-  function observe(message: unknown): void {
-    const { record } = message as CompletionSignal
-    for (const note of record.attemptLog ?? []) {
-      const refusal = refusalOf(note)
-      if (refusal === undefined || isScripted(refusal.provider)) continue
-      const deployment = JSON.stringify([refusal.provider, refusal.model])
-      if (now() - (alertedAt.get(deployment) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) continue
-      alertedAt.set(deployment, now())
-      const done = alert(refusal, deployment).finally(() => underWay.delete(done))
-      underWay.add(done)
-    }
-  }
-
-  subscribe(COMPLETION_CHANNEL, observe)
-  return {
-    async close() {
-      unsubscribe(COMPLETION_CHANNEL, observe)
-      await Promise.all(underWay)
-    },
-  }
+  return watchAttempts((note) => {
+    const refusal = refusalOf(note)
+    if (refusal === undefined || isScripted(refusal.provider)) return
+    const deployment = JSON.stringify([refusal.provider, refusal.model])
+    if (now() - (alertedAt.get(deployment) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) return
+    alertedAt.set(deployment, now())
+    return alert(refusal, deployment)
+  })
 }
 
 /** @returns Undefined: the provider did not refuse the gateway. */
