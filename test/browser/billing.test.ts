@@ -171,7 +171,7 @@ test('nothing yet, out of credit, refused and failed: each says so, and what to 
   await button(page, 'Try again').click()
   await page.getByText('Balance now').waitFor()
   await page.goto(`${dashboard.url}/app/billing/invoices/inv_none`)
-  await page.getByText('No invoice has this id').waitFor()
+  await page.getByText('No invoice has this ID').waitFor()
   const other = await dashboard.open(t, browser, '/billing', { as: await dashboard.member('developer') })
   await other.getByText('You cannot see credit and invoices').waitFor()
   await other.getByText('Owners, admins and billing members of the account can.').waitFor()

@@ -250,7 +250,7 @@ test('what cannot be loaded is said and tried again; who may not see webhooks is
   await press(page, 'Try again')
   await page.getByText('First', { exact: true }).waitFor()
   await page.goto(`${dashboard.url}/app/webhooks/whk_none`)
-  await page.getByText('No webhook endpoint has this id.').waitFor()
+  await page.getByText('No webhook endpoint has this ID.').waitFor()
   const billing = await open(t, '/webhooks', { as: await dashboard.member('billing') })
   await billing.getByText('You cannot see webhooks').waitFor()
   await billing.getByText(/Owners, admins and developers/).waitFor()

@@ -44,7 +44,7 @@ export function ProblemSummary({ problem }: { readonly problem: ApiProblem }) {
         <p className="text-ink">{problem.message}</p>
         {problem.requestId !== undefined && (
           <p className="mt-0.5 text-sm text-soft">
-            Request id <CopyableId id={problem.requestId} />
+            Request ID <CopyableId id={problem.requestId} />
           </p>
         )}
       </div>

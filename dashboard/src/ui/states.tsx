@@ -138,7 +138,7 @@ export function SkeletonRows({ rows }: { readonly rows: number }) {
 export function RequestId({ id }: { readonly id: string }) {
   return (
     <p className="flex max-w-full flex-wrap items-center justify-center gap-x-1.5 text-sm text-soft">
-      Request id <CopyableId id={id} />
+      Request ID <CopyableId id={id} />
     </p>
   )
 }

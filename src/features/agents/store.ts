@@ -73,7 +73,7 @@ export async function requireAgent(db: Kysely<Database>, reference: AgentReferen
 
 /** The same for another account's agent and for one that does not exist. */
 export function unknownAgent(): GatewayError {
-  return new GatewayError('not_found', 'No agent has this id.')
+  return new GatewayError('not_found', 'No agent has this ID.')
 }
 
 /** Queued and running agents of an account, counted up to `atMost`. */

@@ -138,7 +138,7 @@ export function invoicesRoutes({ db, callerOf, cursorKey }: InvoicesDeps): Fasti
     app.get('/invoices/:id', { config, schema: oneSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)
       const invoice = await findInvoice(db, { accountId, id: request.params.id })
-      if (invoice === undefined) throw new GatewayError('not_found', 'No invoice has this id.')
+      if (invoice === undefined) throw new GatewayError('not_found', 'No invoice has this ID.')
       const format = request.query.format ?? acceptedFormat(request.headers.accept)
       if (format === 'html') return sendPage(reply, invoice)
       if (format === 'csv') return sendFile(reply, invoice)

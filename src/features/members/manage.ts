@@ -153,11 +153,11 @@ function writeDone(
 
 /** The same for a member of another account and for an unknown id. */
 function unknownMember(): GatewayError {
-  return new GatewayError('not_found', 'No member has this id.')
+  return new GatewayError('not_found', 'No member has this ID.')
 }
 
 function unknownInvitation(): GatewayError {
-  return new GatewayError('not_found', 'No open invitation has this id.')
+  return new GatewayError('not_found', 'No open invitation has this ID.')
 }
 
 function tooMany(): GatewayError {

@@ -70,7 +70,7 @@ export function devicesRoutes(deps: DevicesDeps): FastifyPluginAsyncTypebox {
     })
     app.delete('/devices/:id', { config, schema: revokeSchema }, async (request, reply) => {
       if (!(await revoke(deps, request, request.params.id))) {
-        throw new GatewayError('not_found', 'No connected device has this id.')
+        throw new GatewayError('not_found', 'No connected device has this ID.')
       }
       await deps.changed()
       return reply.code(204).send(null)

@@ -236,5 +236,5 @@ async function assertKey(inside: Kysely<Database>, accountId: AccountId, id: Key
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  if (key === undefined) throw new GatewayError('not_found', 'No active key has this id.', { param: 'key_id' })
+  if (key === undefined) throw new GatewayError('not_found', 'No active key has this ID.', { param: 'key_id' })
 }

@@ -57,7 +57,7 @@ export async function requireCredential(
   { accountId, id }: CredentialReference,
 ): Promise<CredentialRow> {
   const row = await rowsOf(db, accountId).where('provider_credential.id', '=', id).executeTakeFirst()
-  if (row === undefined) throw new GatewayError('not_found', 'No provider credential has this id.')
+  if (row === undefined) throw new GatewayError('not_found', 'No provider credential has this ID.')
   return row
 }
 

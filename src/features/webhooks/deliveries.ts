@@ -173,7 +173,7 @@ export async function countFailed(
 }
 
 function unknownDelivery(): GatewayError {
-  return new GatewayError('not_found', 'No delivery of this endpoint has this id.')
+  return new GatewayError('not_found', 'No delivery of this endpoint has this ID.')
 }
 
 async function failedSince(

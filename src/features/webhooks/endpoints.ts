@@ -132,7 +132,7 @@ export async function rotateSecret(
 
 /** Throws 404, the same for another account's endpoint and for one that does not exist. */
 function known(row: WebhookTable | undefined): WebhookTable {
-  if (row === undefined) throw new GatewayError('not_found', 'No webhook endpoint has this id.')
+  if (row === undefined) throw new GatewayError('not_found', 'No webhook endpoint has this ID.')
   return row
 }
 

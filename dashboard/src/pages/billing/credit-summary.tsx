@@ -104,9 +104,9 @@ function Plan({ account: { plan, limits } }: Pick<SummaryProps, 'account'>) {
       <Fact name="Plan">
         <strong className="font-medium text-ink">{plan}</strong>
       </Fact>
-      <Fact name="Requests a minute">{limitText(limits.requests_per_minute)}</Fact>
-      <Fact name="Tokens a minute">{limitText(limits.tokens_per_minute)}</Fact>
-      <Fact name="Requests at once">{formatCount(limits.max_in_flight)}</Fact>
+      <Fact name="Requests per minute">{limitText(limits.requests_per_minute)}</Fact>
+      <Fact name="Tokens per minute">{limitText(limits.tokens_per_minute)}</Fact>
+      <Fact name="Concurrent requests">{formatCount(limits.max_in_flight)}</Fact>
     </dl>
   )
 }

@@ -37,7 +37,7 @@ function OneInvoice() {
       actions={invoice !== undefined && <Actions invoice={invoice} />}
     >
       {isUnknown ? (
-        <Empty title="No invoice has this id" action={<AllInvoices />} />
+        <Empty title="No invoice has this ID" action={<AllInvoices />} />
       ) : (
         <Loaded query={query} what="this invoice" skeleton={<Skeleton className="h-96 w-full" />}>
           {(loaded) => <InvoicePaper invoice={loaded} />}

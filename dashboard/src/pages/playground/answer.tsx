@@ -140,7 +140,7 @@ function Ending({ run: { status, problem } }: { readonly run: Run }) {
       )}
       {problem.requestId !== undefined && (
         <p className="flex flex-wrap items-center gap-x-1.5">
-          Request id <CopyableId id={problem.requestId} />
+          Request ID <CopyableId id={problem.requestId} />
         </p>
       )}
     </Notice>

@@ -47,7 +47,7 @@ function wantedFields(settings: Settings): readonly WantedField[] {
   return [
     { name: 'temperature', label: 'temperature', value: temperature },
     { name: 'top_p', label: 'top P', value: topP },
-    { name: 'max_tokens', label: 'longest answer', value: maxTokens },
+    { name: 'max_tokens', label: 'output limit', value: maxTokens },
     { name: 'seed', label: 'seed', value: seed },
     { name: 'stop', label: 'stop sequences', value: stops.length === 0 ? undefined : stops },
     { name: 'reasoning_effort', label: 'reasoning effort', value: effort === '' ? undefined : effort },

@@ -132,7 +132,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
     // (a list has the newest attempts alone, numbered through)
     cell: ({ attempts }) => attempts.at(-1)?.number ?? 0,
   },
-  { id: 'event', header: 'Event id', hideBelow: 'lg', cell: ({ event_id: id }) => <CopyableId id={id} /> },
+  { id: 'event', header: 'Event ID', hideBelow: 'lg', cell: ({ event_id: id }) => <CopyableId id={id} /> },
   { id: 'created', header: 'When', cell: ({ created_at: at }) => <Time iso={at} relative /> },
   { id: 'next', header: 'Next attempt', cell: ({ next_attempt_at: at }) => <Time iso={at} relative /> },
 ]

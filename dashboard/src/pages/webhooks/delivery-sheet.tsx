@@ -76,8 +76,8 @@ function Shown({ delivery }: { readonly delivery: DeliveryWithPayload }) {
     <div className="flex flex-col gap-6">
       <Details
         items={[
-          { label: 'Event id', value: <CopyableId id={delivery.event_id} /> },
-          { label: 'Delivery id', value: <CopyableId id={delivery.id} /> },
+          { label: 'Event ID', value: <CopyableId id={delivery.event_id} /> },
+          { label: 'Delivery ID', value: <CopyableId id={delivery.id} /> },
           { label: 'Created', value: <Time iso={delivery.created_at} /> },
           ...(delivery.ended_at === null ? [] : [{ label: 'Ended', value: <Time iso={delivery.ended_at} /> }]),
           ...(error !== null && attempts.at(-1)?.error !== error ? [{ label: 'Why', value: reasonOf(error) }] : []),

@@ -87,7 +87,7 @@ function AccountList({ pages, search, onSearch }: AccountListProps) {
       <div ref={filter} className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <SearchBox
           label="Search accounts"
-          placeholder="Search by name or id"
+          placeholder="Search by name or ID"
           value={search ?? ''}
           onChange={(text) => onSearch(text === '' ? undefined : text)}
           pauseMs={PAUSE_MS}

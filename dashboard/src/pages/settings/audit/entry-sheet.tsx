@@ -84,7 +84,7 @@ function EntryView({ entry, nameOf }: EntryViewProps) {
             value: orDash(entry.address, (address) => <span className="font-mono text-sm">{address}</span>),
           },
           { label: 'User agent', value: orDash(entry.user_agent, (text) => text) },
-          { label: 'Request id', value: orDash(entry.request_id, (id) => <CopyableId id={id} />) },
+          { label: 'Request ID', value: orDash(entry.request_id, (id) => <CopyableId id={id} />) },
         ]}
       />
       {Object.keys(fields).length > 0 && (
