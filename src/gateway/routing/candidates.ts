@@ -12,7 +12,8 @@ import type { Deployment, Model } from '../../domain/model.ts'
 import type { UpstreamProvider } from '../upstream/registry.ts'
 import { withAccountCredentials } from './account-credentials.ts'
 import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
-import { coolingOf, roleNow } from './breaker.ts'
+import { roleNow } from './breaker.ts'
+import { coolingOf } from './credentials.ts'
 import {
   type Candidate,
   type CandidateList,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRetryBudget, earn, MIN_REPEATS, mayRepeat, refill, spend } from './breaker.ts'
+import { createRetryBudget, earn, MIN_REPEATS, mayRepeat, refill, spend } from './retry-budget.ts'
 
 test('UP-2: whatever the order of calls, repeats are at most a share of the first calls and three', () => {
   fc.assert(

@@ -6,19 +6,11 @@ import type { AttemptOutcome } from '../../domain/completion.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import type { CallEnd } from '../upstream/call.ts'
 import { describeFailure, failureWord } from '../upstream/failure.ts'
-import {
-  closeOnFirstEvent,
-  cool,
-  countFailure,
-  endTrial,
-  isAboutCredential,
-  type Role,
-  refill,
-  resetFailures,
-  warm,
-} from './breaker.ts'
+import { closeOnFirstEvent, countFailure, endTrial, type Role, resetFailures } from './breaker.ts'
+import { cool, isAboutCredential, warm } from './credentials.ts'
 import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
 import { record } from './measurements.ts'
+import { refill } from './retry-budget.ts'
 
 interface AttemptInput {
   readonly candidate: Candidate
