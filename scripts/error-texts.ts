@@ -78,6 +78,18 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The same for the monthly budget of the account. `resets_at` is the start of the next month.',
     action: 'Lower `max_tokens`, raise the budget with `PATCH /v1/account`, or wait for the next month.',
   },
+  team_budget_exceeded: {
+    meaning: 'The same for a budget of the team.',
+    action: 'Lower `max_tokens`, raise the budget, or wait until `resets_at`.',
+  },
+  member_budget_exceeded: {
+    meaning: 'The same for a budget of the person who created the key or is signed in.',
+    action: 'Lower `max_tokens`, raise the budget, or wait until `resets_at`.',
+  },
+  tag_budget_exceeded: {
+    meaning: 'The same for a budget of one of the request’s tags.',
+    action: 'Lower `max_tokens`, raise the budget, or wait until `resets_at`.',
+  },
   key_budget_exceeded: {
     meaning: 'The same for the monthly budget of the API key.',
     action: 'Lower `max_tokens`, raise the budget of the key, use another key, or wait for the next month.',

@@ -28,6 +28,8 @@ import { releaseTrace, type TracingSwitch } from './domain/trace.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
 import { auditStatus } from './features/credit/audit/store.ts'
+import { budgetsRoutes } from './features/credit/budgets/routes.ts'
+import { createBudgets } from './features/credit/budgets/store.ts'
 import { creditAdminRoutes, ledgerRoutes } from './features/credit/routes.ts'
 import type { FeatureDeps } from './features/deps.ts'
 import { agentsStateRoute, instancesRoutes } from './features/instances/routes.ts'
@@ -307,11 +309,12 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
   const { authenticate, refresh: changed } = identity.authentication
   const deps: FeatureDeps = { db: database.db, now: runtime.now, ids: runtime.ids, callerOf }
   const cursorKey = deriveKey(secret, 'cursors')
+  const budgets = createBudgets({ ...deps, writeAudit })
   const plans = () => ({ all: runtime.config().plans, standard: runtime.config().accounts.default_plan })
   documentErrors(app)
   await addModelApi(app, input, parts)
   await app.register(
-    keysRoutes({ ...deps, cursorKey, changed, writeAudit, maxKeys: () => runtime.config().accounts.max_keys }),
+    keysRoutes({ ...deps, budgets, cursorKey, changed, writeAudit, maxKeys: () => runtime.config().accounts.max_keys }),
   )
   const unlimitedCreditUsd = (plan: string) =>
     runtime.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
@@ -319,15 +322,16 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
   await app.register(usageRoutes({ ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd, kindOf }))
   await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log: input.log }))
   await app.register(ledgerRoutes({ ...deps, cursorKey }))
+  await app.register(budgetsRoutes({ ...deps, budgets, cursorKey, writeAudit }))
   await app.register(invoicesRoutes({ ...deps, cursorKey }))
-  await app.register(accountRoutes({ ...deps, credit: money.creditService, plans, changed, writeAudit }))
+  await app.register(accountRoutes({ ...deps, budgets, credit: money.creditService, plans, changed, writeAudit }))
   await app.register(
-    accountsAdminRoutes({ ...deps, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
+    accountsAdminRoutes({ ...deps, budgets, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
   )
   await app.register(creditAdminRoutes({ ...deps, credit: money.creditService, writeAudit }))
   await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
-  await identity.addApiRoutes(app, { ...deps, cursorKey })
+  await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })
   await agents.addApiRoutes(app, { ...deps, cursorKey, authenticate, instanceId, wake })
   await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
 }

@@ -6,7 +6,7 @@ import type { OpenedDatabase } from '../db/database.ts'
 import { redeemSignInLink } from '../features/accounts/bootstrap.ts'
 import { auditWriter } from '../features/audit/log.ts'
 import { auditRoutes } from '../features/audit/routes.ts'
-import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
+import type { BudgetPort, FeatureDeps, WriteAudit } from '../features/deps.ts'
 import { loadKeyById } from '../features/keys/active-key.ts'
 import { createPeople, type People, type RightsOfKey } from '../features/members/people.ts'
 import { membersRoutes } from '../features/members/routes.ts'
@@ -42,13 +42,18 @@ interface IdentityInput {
   readonly dashboardFolder?: string | undefined
 }
 
+interface ApiDeps extends FeatureDeps {
+  readonly cursorKey: Uint8Array
+  readonly budgets: BudgetPort
+}
+
 export interface Identity {
   readonly authentication: Authentication
   readonly writeAudit: WriteAudit
   /** Sign-in, activation and the authorization server, at the root. */
   addRoutes(server: FastifyInstance): Promise<void>
   /** Sessions and devices, below `/v1`. */
-  addApiRoutes(app: FastifyInstance, deps: FeatureDeps & { readonly cursorKey: Uint8Array }): Promise<void>
+  addApiRoutes(app: FastifyInstance, deps: ApiDeps): Promise<void>
 }
 
 export async function createIdentity(input: IdentityInput): Promise<Identity> {

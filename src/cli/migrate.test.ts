@@ -210,7 +210,7 @@ test('a move is rejected while a service runs, or while requests are unsettled',
   assert.match((await move()).error, /the spool contains settlements/)
   await rm(join(folder, 'spool'), { recursive: true })
   source(
-    `insert into hold values ('acc_a', 'chatcmpl-x', 'key_1', 'ins_1', 1, 0, 'm', 'p', 0, 'v', 0, 0, 0, 0, null, null, null, null, null)`,
+    `insert into hold values ('acc_a', 'chatcmpl-x', 'key_1', 'ins_1', 1, 0, 'm', 'p', 0, 'v', 0, 0, 0, 0, null, null, null, null, null, null)`,
   )
   const { code, error } = await move()
   assert.equal(code, 1)

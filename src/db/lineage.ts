@@ -24,6 +24,7 @@ export type AncestorRow = Pick<
   | 'requests_per_minute'
   | 'monthly_budget_nano_usd'
   | 'data_policy'
+  | 'has_budgets'
   | 'expires_at'
   | 'revoked_at'
 >
@@ -42,6 +43,7 @@ export async function ancestorsOf(
         where api_key.parent_id is not null and above.depth < ${sql.lit(MAX_ANCESTORS)}
     )
     select api_key.id, scopes, ip_allowlist, models, requests_per_minute, monthly_budget_nano_usd, data_policy,
+      has_budgets,
       expires_at, revoked_at, above.depth
     from above join api_key on api_key.account_id = ${accountId} and api_key.id = above.id`,
   )

@@ -1,4 +1,5 @@
 /** Holds, settlements, and the idempotency of charged requests: types and ports; and the credit of an account. */
+import type { BudgetLevel, BudgetSubject } from './budget.ts'
 import type { CompletionRecord, RecordedApi } from './completion.ts'
 import type { Caller } from './identity/caller.ts'
 import type { AccountId, CompletionId, KeyId } from './ids.ts'
@@ -7,6 +8,8 @@ import type { NanoUsd } from './money.ts'
 /** Limits that a hold must not exceed, in the order of errors. Check, hold and settlement use this list. */
 export const CREDIT_SCOPES = ['credit', 'account_budget', 'key_budget'] as const
 export type CreditScope = (typeof CREDIT_SCOPES)[number]
+/** What a hold did not fit: one of these, or a budget of another level. */
+export type RefusalScope = CreditScope | `${BudgetLevel}_budget`
 
 /** Minimum tokens of a request without `max_tokens`, which is reduced to what is affordable. */
 export const MIN_FLEXIBLE_TOKENS = 256
@@ -47,6 +50,8 @@ export interface HoldRequest {
   readonly byokFeePpm?: number | undefined
   /** Absent: chat completions. */
   readonly api?: RecordedApi | undefined
+  /** What else has budgets that count, besides the account, the team, the key and its person: the request's tags. */
+  readonly subjects?: readonly BudgetSubject[] | undefined
 }
 
 /** A committed hold, resolved exactly once, by `settle` or `release`. */
@@ -96,7 +101,7 @@ export interface SavedResult {
 export interface CreditPort {
   /**
    * Commits a hold, before which nothing may be sent to a provider. Rejects with `GatewayError`: 402 (`insufficient_credit`,
-   * `account_budget_exceeded`, `key_budget_exceeded`) with required and remaining amounts, or `database_unavailable`.
+   * `account_budget_exceeded` and those of other levels) with required and remaining amounts, or `database_unavailable`.
    */
   hold(request: HoldRequest): Promise<Hold>
   /** Call it before the first byte is sent to a provider. Never throws, never waits. */

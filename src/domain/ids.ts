@@ -24,6 +24,8 @@ const PREFIXES = {
   /** An account's own credential at a provider. */
   providerCredential: 'pcr_',
   team: 'team_',
+  budget: 'bud_',
+  budgetRaise: 'bra_',
 } as const
 type Kind = keyof typeof PREFIXES
 type Id<Name extends Kind> = string & { readonly __id: (typeof PREFIXES)[Name] }
@@ -47,6 +49,7 @@ export type AgentId = Id<'agent'>
 export type RunId = Id<'run'>
 export type ProviderCredentialId = Id<'providerCredential'>
 export type TeamId = Id<'team'>
+export type BudgetId = Id<'budget'>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8

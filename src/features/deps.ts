@@ -2,10 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import type { Kysely, Transaction } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 import type { AuditEvent } from '../domain/audit.ts'
+import type { BudgetStatus, BudgetSubject, BudgetTerms, OwnedSubject } from '../domain/budget.ts'
 import type { IdempotentRequest, SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { AccountId, EventId, IdSource, WebhookId } from '../domain/ids.ts'
 import type { DataOfEvents, WebhookEventType } from '../domain/webhook-event.ts'
+import type { AuditedRequest } from '../http/request-origin.ts'
 
 /** What every feature's routes are given. */
 export interface FeatureDeps {
@@ -61,3 +63,21 @@ export type OnceInTransaction = (
   ask: Pick<IdempotentRequest, 'accountId' | 'endpoint' | 'body' | 'subjectId'> & { readonly key: string | undefined },
   work: (inside: Transaction<Database>) => Promise<SavedAnswer>,
 ) => Promise<OnceAnswer>
+
+/** Budgets of subjects. Implemented by `features/credit/budgets`. */
+export interface BudgetPort {
+  /**
+   * Makes `budgets` those of a subject, in the transaction of its change, and writes the audit log. A budget with the same
+   * window, time zone and start stays the same, with what is spent. In force for the next hold when the transaction commits.
+   */
+  replace(
+    inside: Kysely<Database>,
+    change: {
+      readonly subject: OwnedSubject
+      readonly budgets: readonly BudgetTerms[]
+      readonly audited: AuditedRequest
+    },
+  ): Promise<void>
+  /** The current budgets of subjects of one account, by `subjectName`; subjects without any are absent. */
+  read(accountId: AccountId, subjects: readonly BudgetSubject[]): Promise<ReadonlyMap<string, readonly BudgetStatus[]>>
+}

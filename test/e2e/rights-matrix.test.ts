@@ -90,6 +90,9 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
 }
 /** Where the smallest body does not have the format that the schema asks for before the ID is looked up. */
 const BODIES: Readonly<Record<string, object>> = {
+  'PATCH /v1/members/:id': { role: 'billing' },
+  'PUT /v1/budgets': { level: 'account', budgets: [] },
+  'POST /v1/budgets/:id/raises': { usd: 1, ends_at: '2100-01-01T00:00:00Z', reason: 'launch' },
   'POST /v1/webhooks/:id/redeliver': { failed_since: '2026-01-31T00:00:00Z' },
 }
 /** What is sent along, so that an answer ends. */

@@ -16,6 +16,10 @@ const TENANT_TABLES = [
   'usage_rollup',
   'usage_hour',
   'key_spending',
+  'budget',
+  'budget_window',
+  'budget_raise',
+  'budget_alert',
   'hold',
   'ledger',
   'idempotency',
@@ -50,6 +54,7 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/"(device_token|invitation)"[^;]*"expires_at" </s, 'retention'],
   [/^insert into plan_allowance /, 'a migration: allowances that were granted before it'],
   [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
+  [/from "budget_alert" where "told" =/, 'alerts of budgets that are not told yet'],
   [/from "response" where "created_at" </, 'retention'],
   [/from "response" where "sealed_with" </, 'a change of the secret'],
   [/from "(delivery|event)" where "(ended|created)_at" </, 'retention'],
@@ -113,11 +118,18 @@ async function doEverything(): Promise<void> {
     '/v1/invoices',
     '/v1/keys',
     '/v1/account',
+    '/v1/budgets',
   ]
   for (const path of reads) assert.equal((await send(gateway, path, { key })).status, 200, path)
   assert.equal((await send(gateway, '/v1/admin/accounts', { key: operator })).status, 200)
-  const body = { monthly_budget_usd: 1 }
+  const budgets = [{ usd: 1, window: 'day' }]
+  const body = { monthly_budget_usd: 1, budgets }
   assert.equal((await send(gateway, '/v1/account', { key, method: 'PATCH', body })).status, 200)
+  assert.equal((await send(gateway, CHAT, { key, body: hello({ max_tokens: 10 }) })).status, 200)
+  const listed = await send(gateway, '/v1/budgets', { key })
+  const raise = { usd: 1, ends_at: '2100-01-01T00:00:00Z', reason: 'test' }
+  const raises = `/v1/budgets/${JSON.parse(listed.text).data[0].id}/raises`
+  assert.equal((await send(gateway, raises, { key, body: raise })).status, 201)
   await send(gateway, '/v1/keys', { key, body: { name: 'second' } })
   await continueResponses(key)
   await doWhatPeopleDo(key)

@@ -238,6 +238,39 @@ export interface paths {
          */
         get: operations["getUsageReconcile"];
     };
+    "/v1/budgets": {
+        /**
+         * List budgets
+         * @description Returns the budgets of the account and everything in it, with what is spent in their current windows.
+         */
+        get: operations["getBudgets"];
+        /**
+         * Set the budgets of a subject
+         * @description Replaces the budgets of the account, a team, member, key or tag. In force for the next request. `[]` removes all.
+         */
+        put: operations["putBudgets"];
+    };
+    "/v1/budgets/{id}": {
+        /**
+         * Get a budget
+         * @description Returns a budget with what is spent in its current window.
+         */
+        get: operations["getBudgetsById"];
+    };
+    "/v1/budgets/{id}/raises": {
+        /**
+         * Raise a budget for a time
+         * @description Adds an amount to the limit of a budget until a time. The audit log records it with its reason.
+         */
+        post: operations["postBudgetsByIdRaises"];
+    };
+    "/v1/budgets/{id}/raises/{raise_id}": {
+        /**
+         * End a raise
+         * @description Ends a raise now. Requests that it admitted are not affected.
+         */
+        delete: operations["deleteBudgetsByIdRaisesByRaiseId"];
+    };
     "/v1/invoices": {
         /**
          * List invoices
@@ -453,8 +486,8 @@ export interface paths {
          */
         delete: operations["deleteMembersById"];
         /**
-         * Change a member’s role
-         * @description Takes effect in every process within a second. Members cannot grant more than they have; only owners appoint and change owners, and the last owner keeps the role.
+         * Change a member
+         * @description Changes the role, the budgets, or both. Takes effect in every process within a second. Members cannot grant more than they have; only owners appoint and change owners, and the last owner keeps the role.
          */
         patch: operations["patchMembersById"];
     };
@@ -3177,6 +3210,48 @@ export interface operations {
                             spent_usd: number | null;
                             /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                             resets_at: string | null;
+                            /** @description Its budgets besides `monthly_budget_usd`. */
+                            budgets: {
+                                id: string;
+                                /** @enum {string} */
+                                object: "budget";
+                                /** @enum {string} */
+                                level: "account" | "team" | "member" | "key" | "tag";
+                                /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                                subject: string;
+                                /** @description USD, at most 9 decimals. The limit without raises. */
+                                usd: number;
+                                /** @enum {string} */
+                                window: "day" | "week" | "month" | "quarter" | "total";
+                                /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                                starts: string | null;
+                                timezone: string;
+                                /** @enum {string} */
+                                action: "block" | "warn";
+                                /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                                limit_usd: number;
+                                /** @description USD, at most 9 decimals. Charged in the current window. */
+                                spent_usd: number;
+                                /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                                held_usd: number;
+                                /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                                remaining_usd: number;
+                                /** @description Start of the current window, ISO 8601. */
+                                window_start: string;
+                                /** @description End of the current window, ISO 8601. Null: it never resets. */
+                                resets_at: string | null;
+                                /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                                forecast_exhausted_at: string | null;
+                                /** @description Raises in force. */
+                                raises: {
+                                    id: string;
+                                    /** @description USD, at most 9 decimals. Added to the limit. */
+                                    usd: number;
+                                    reason: string;
+                                    created_at: string;
+                                    ends_at: string;
+                                }[];
+                            }[];
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -3229,6 +3304,28 @@ export interface operations {
                      * @example 2030-01-01T00:00:00Z
                      */
                     expires_at?: string | null;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -3280,6 +3377,48 @@ export interface operations {
                         spent_usd: number | null;
                         /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                         resets_at: string | null;
+                        /** @description Its budgets besides `monthly_budget_usd`. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                         /** @description The secret, returned only this once. */
                         key: string;
                     };
@@ -3353,6 +3492,48 @@ export interface operations {
                         spent_usd: number | null;
                         /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                         resets_at: string | null;
+                        /** @description Its budgets besides `monthly_budget_usd`. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                         /** @description Number of active keys that it created, directly or indirectly. They are revoked with it. */
                         created_keys: number;
                         /** @description Number of enabled webhooks that it and these keys created. They are disabled when it is revoked. */
@@ -3439,6 +3620,28 @@ export interface operations {
                      * @example 2030-01-01T00:00:00Z
                      */
                     expires_at?: string | null;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -3490,6 +3693,48 @@ export interface operations {
                         spent_usd: number | null;
                         /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
                         resets_at: string | null;
+                        /** @description Its budgets besides `monthly_budget_usd`. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -4284,7 +4529,7 @@ export interface operations {
                             findings_count: number;
                             findings: {
                                 account_id: string;
-                                /** @description ledger_gap, ledger_sides, ledger_time, ledger_balance, ledger_altered, balance, held, spent, key_spent, key_held, allowance, allowance_grant, cost, price_version, charge, charge_missing, charge_repeated, completion_missing, correction, retired, rollup_hour, rollup_day, invoice */
+                                /** @description ledger_gap, ledger_sides, ledger_time, ledger_balance, ledger_altered, balance, held, spent, key_spent, key_held, budget_spent, budget_held, allowance, allowance_grant, cost, price_version, charge, charge_missing, charge_repeated, completion_missing, correction, retired, rollup_hour, rollup_day, invoice */
                                 kind: string;
                                 /** @description ID of the ledger entry, completion, key, hour, day or invoice. */
                                 subject: string;
@@ -4294,6 +4539,399 @@ export interface operations {
                                 actual: string;
                             }[];
                         };
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getBudgets: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+                level?: "account" | "team" | "member" | "key" | "tag";
+                /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                subject?: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putBudgets: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    level: "account" | "team" | "member" | "key" | "tag";
+                    /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                    subject?: string;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "list";
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getBudgetsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "budget";
+                        /** @enum {string} */
+                        level: "account" | "team" | "member" | "key" | "tag";
+                        /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                        subject: string;
+                        /** @description USD, at most 9 decimals. The limit without raises. */
+                        usd: number;
+                        /** @enum {string} */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                        starts: string | null;
+                        timezone: string;
+                        /** @enum {string} */
+                        action: "block" | "warn";
+                        /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                        limit_usd: number;
+                        /** @description USD, at most 9 decimals. Charged in the current window. */
+                        spent_usd: number;
+                        /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                        held_usd: number;
+                        /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                        remaining_usd: number;
+                        /** @description Start of the current window, ISO 8601. */
+                        window_start: string;
+                        /** @description End of the current window, ISO 8601. Null: it never resets. */
+                        resets_at: string | null;
+                        /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                        forecast_exhausted_at: string | null;
+                        /** @description Raises in force. */
+                        raises: {
+                            id: string;
+                            /** @description USD, at most 9 decimals. Added to the limit. */
+                            usd: number;
+                            reason: string;
+                            created_at: string;
+                            ends_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postBudgetsByIdRaises: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Added to the limit. */
+                    usd: number;
+                    /**
+                     * @description ISO 8601, in the future.
+                     * @example 2030-01-01T00:00:00Z
+                     */
+                    ends_at: string;
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "budget";
+                        /** @enum {string} */
+                        level: "account" | "team" | "member" | "key" | "tag";
+                        /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                        subject: string;
+                        /** @description USD, at most 9 decimals. The limit without raises. */
+                        usd: number;
+                        /** @enum {string} */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                        starts: string | null;
+                        timezone: string;
+                        /** @enum {string} */
+                        action: "block" | "warn";
+                        /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                        limit_usd: number;
+                        /** @description USD, at most 9 decimals. Charged in the current window. */
+                        spent_usd: number;
+                        /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                        held_usd: number;
+                        /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                        remaining_usd: number;
+                        /** @description Start of the current window, ISO 8601. */
+                        window_start: string;
+                        /** @description End of the current window, ISO 8601. Null: it never resets. */
+                        resets_at: string | null;
+                        /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                        forecast_exhausted_at: string | null;
+                        /** @description Raises in force. */
+                        raises: {
+                            id: string;
+                            /** @description USD, at most 9 decimals. Added to the limit. */
+                            usd: number;
+                            reason: string;
+                            created_at: string;
+                            ends_at: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteBudgetsByIdRaisesByRaiseId: {
+        parameters: {
+            path: {
+                id: string;
+                raise_id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "budget";
+                        /** @enum {string} */
+                        level: "account" | "team" | "member" | "key" | "tag";
+                        /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                        subject: string;
+                        /** @description USD, at most 9 decimals. The limit without raises. */
+                        usd: number;
+                        /** @enum {string} */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                        starts: string | null;
+                        timezone: string;
+                        /** @enum {string} */
+                        action: "block" | "warn";
+                        /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                        limit_usd: number;
+                        /** @description USD, at most 9 decimals. Charged in the current window. */
+                        spent_usd: number;
+                        /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                        held_usd: number;
+                        /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                        remaining_usd: number;
+                        /** @description Start of the current window, ISO 8601. */
+                        window_start: string;
+                        /** @description End of the current window, ISO 8601. Null: it never resets. */
+                        resets_at: string | null;
+                        /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                        forecast_exhausted_at: string | null;
+                        /** @description Raises in force. */
+                        raises: {
+                            id: string;
+                            /** @description USD, at most 9 decimals. Added to the limit. */
+                            usd: number;
+                            reason: string;
+                            created_at: string;
+                            ends_at: string;
+                        }[];
                     };
                 };
             };
@@ -4523,6 +5161,48 @@ export interface operations {
                             /** @description Maximum number of concurrent requests. */
                             max_in_flight: number;
                         };
+                        /** @description Its budgets besides `monthly_budget_usd`. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -4561,6 +5241,28 @@ export interface operations {
                         /** @description Only deployments in one of these regions. */
                         regions?: string[];
                     } | null;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -4602,6 +5304,48 @@ export interface operations {
                             /** @description Maximum number of concurrent requests. */
                             max_in_flight: number;
                         };
+                        /** @description Its budgets besides `monthly_budget_usd`. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -4694,6 +5438,28 @@ export interface operations {
                     name: string;
                     /** @description Default: the setting `accounts.default_plan`. */
                     plan?: string;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -4731,6 +5497,48 @@ export interface operations {
                         members: number;
                         /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                         max_overrun_usd: number | null;
+                        /** @description Its budgets besides its monthly budget. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -4788,6 +5596,48 @@ export interface operations {
                         members: number;
                         /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                         max_overrun_usd: number | null;
+                        /** @description Its budgets besides its monthly budget. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -4831,6 +5681,28 @@ export interface operations {
                     } | null;
                     /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD; at most 9 decimals. Null: as in the plan. */
                     max_overrun_usd?: number | null;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -4868,6 +5740,48 @@ export interface operations {
                         members: number;
                         /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
                         max_overrun_usd: number | null;
+                        /** @description Its budgets besides its monthly budget. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -6468,6 +7382,48 @@ export interface operations {
                             role: "owner" | "admin" | "developer" | "billing";
                             /** @description Time of joining, ISO 8601. */
                             created_at: string;
+                            /** @description Limits on what their sessions, devices and the keys that they created spend together. */
+                            budgets: {
+                                id: string;
+                                /** @enum {string} */
+                                object: "budget";
+                                /** @enum {string} */
+                                level: "account" | "team" | "member" | "key" | "tag";
+                                /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                                subject: string;
+                                /** @description USD, at most 9 decimals. The limit without raises. */
+                                usd: number;
+                                /** @enum {string} */
+                                window: "day" | "week" | "month" | "quarter" | "total";
+                                /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                                starts: string | null;
+                                timezone: string;
+                                /** @enum {string} */
+                                action: "block" | "warn";
+                                /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                                limit_usd: number;
+                                /** @description USD, at most 9 decimals. Charged in the current window. */
+                                spent_usd: number;
+                                /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                                held_usd: number;
+                                /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                                remaining_usd: number;
+                                /** @description Start of the current window, ISO 8601. */
+                                window_start: string;
+                                /** @description End of the current window, ISO 8601. Null: it never resets. */
+                                resets_at: string | null;
+                                /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                                forecast_exhausted_at: string | null;
+                                /** @description Raises in force. */
+                                raises: {
+                                    id: string;
+                                    /** @description USD, at most 9 decimals. Added to the limit. */
+                                    usd: number;
+                                    reason: string;
+                                    created_at: string;
+                                    ends_at: string;
+                                }[];
+                            }[];
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -6522,7 +7478,29 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    role: "owner" | "admin" | "developer" | "billing";
+                    role?: "owner" | "admin" | "developer" | "billing";
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -6541,6 +7519,48 @@ export interface operations {
                         role: "owner" | "admin" | "developer" | "billing";
                         /** @description Time of joining, ISO 8601. */
                         created_at: string;
+                        /** @description Limits on what their sessions, devices and the keys that they created spend together. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };

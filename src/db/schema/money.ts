@@ -1,4 +1,5 @@
 /** The tables of money and of ledger audits, as queries see them; conventions as in `schema.ts`. */
+import type { Generated } from 'kysely'
 import type { RecordedApi } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId, TeamId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
@@ -29,6 +30,8 @@ export interface CreditTable {
   alert_thresholds: string
   /** Cost of usage rows that retention has deleted. */
   retired_nano_usd: NanoUsd
+  /** Whether anything of it has budgets in `budget`: otherwise nobody looks for them. */
+  has_budgets: Generated<0 | 1>
 }
 
 /** What a key with a monthly budget has spent. */
@@ -52,6 +55,8 @@ export interface HoldTable {
   of_key_budget: 0 | 1
   /** The keys above the key, see `ancestorsText`; null: there are none. */
   ancestors: string | null
+  /** Windows of budgets that hold the same amount, see `windowsText`; null: none. */
+  budgets: string | null
   model: string
   provider: string
   stream: 0 | 1
@@ -91,6 +96,8 @@ export interface LedgerTable {
   adjusts: number | null
   note: string | null
   created_at: number
+  /** Windows of budgets in which the amount counts, see `windowsText`; null: none. */
+  budgets: string | null
 }
 
 /** Idempotency keys of entries that operators make. */

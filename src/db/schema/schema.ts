@@ -13,11 +13,13 @@ import type { CompletionStatus, RecordedApi, UsageSource } from '../../domain/co
 import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type * as agents from './agents.ts'
+import type * as budgets from './budgets.ts'
 import type * as identity from './identity.ts'
 import type * as money from './money.ts'
 import type * as webhooks from './webhooks.ts'
 
 export type * from './agents.ts'
+export type * from './budgets.ts'
 export type * from './identity.ts'
 export type * from './money.ts'
 export type * from './webhooks.ts'
@@ -36,6 +38,10 @@ export interface Database {
   readonly stored_setting: StoredSettingTable
   readonly credit: money.CreditTable
   readonly key_spending: money.KeySpendingTable
+  readonly budget: budgets.BudgetTable
+  readonly budget_window: budgets.BudgetWindowTable
+  readonly budget_raise: budgets.BudgetRaiseTable
+  readonly budget_alert: budgets.BudgetAlertTable
   readonly hold: money.HoldTable
   readonly ledger: money.LedgerTable
   readonly ledger_entry_key: money.LedgerEntryKeyTable
@@ -113,6 +119,8 @@ export interface ApiKeyTable {
   last_used_at: number | null
   expires_at: number | null
   revoked_at: number | null
+  /** Whether it has budgets of its own in `budget`. */
+  has_budgets: Generated<0 | 1>
   /** Grows with every change of the row but `last_used_at`, see `nextChangedAt`. */
   changed_at: number
 }

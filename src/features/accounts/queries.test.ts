@@ -7,6 +7,7 @@ import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/cre
 import { type AccountId, createIdSource } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
 import { auditWriter } from '../audit/log.ts'
+import { createBudgets } from '../credit/budgets/store.ts'
 import { type CreateFirstKey, createSignInLink, ensureFirstAccount, ensureFirstStart, signInUrl } from './bootstrap.ts'
 import { createAccount, findAccount, listAccounts, renderAccount, updateAccount } from './queries.ts'
 import { accountsAdminRoutes } from './routes.ts'
@@ -98,7 +99,9 @@ test('a sign-in link is stored as a hash, expires after 15 minutes, and differs 
 async function setUp(t: TestContext, names: readonly string[]) {
   const fixture = await openCreditFixture(t)
   const { db, now, credit, clock } = fixture
-  const deps = { db, now, ids: testIds, callerOf, credit, writeAudit: auditWriter({ now, ids: testIds }) }
+  const writeAudit = auditWriter({ now, ids: testIds })
+  const budgets = createBudgets({ db, now, ids: testIds, writeAudit })
+  const deps = { db, now, ids: testIds, callerOf, credit, writeAudit, budgets }
   const plans = () => ({ all: {}, standard: 'pro' })
   const routes = accountsAdminRoutes({ ...deps, plans, cursorKey: Buffer.alloc(32, 1), changed: () => {} })
   const ask = await serveRoutes(t, fixture, [routes])

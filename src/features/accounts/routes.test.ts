@@ -4,6 +4,7 @@ import { testIds } from '../../../test/support/ids.ts'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { callerOf } from '../../http/caller.ts'
 import { auditWriter } from '../audit/log.ts'
+import { createBudgets } from '../credit/budgets/store.ts'
 import { createAuthenticator } from '../keys/authenticator.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
 import { accountRoutes, accountsAdminRoutes } from './routes.ts'
@@ -21,7 +22,8 @@ async function setUp(t: TestContext) {
   const authenticator = createAuthenticator({ db, batch, onChange, now })
   const writeAudit = auditWriter({ now, ids: testIds })
   const plans = () => ({ all: PLANS, standard: 'pro' })
-  const deps = { db, now, ids: testIds, callerOf, credit, plans, writeAudit, changed: authenticator.refresh }
+  const budgets = createBudgets({ db, now, ids: testIds, writeAudit })
+  const deps = { db, now, ids: testIds, callerOf, credit, plans, writeAudit, budgets, changed: authenticator.refresh }
   const admin = accountsAdminRoutes({ ...deps, cursorKey: Buffer.alloc(32, 1) })
   const ask = await serveRoutes(t, fixture, [accountRoutes(deps), admin])
   return { ...fixture, authenticator, ask }
@@ -43,6 +45,7 @@ test('GET /v1/account grants the due allowance first', async (t) => {
     alert_thresholds: [50, 80, 100],
     allowance_usd: 5,
     limits: { requests_per_minute: 20, tokens_per_minute: 40_000, max_in_flight: 8 },
+    budgets: [],
   })
   const { balance_nano_usd } = await db.selectFrom('credit').select('balance_nano_usd').executeTakeFirstOrThrow()
   assert.equal(balance_nano_usd, 5_000_000_000n)
@@ -121,7 +124,8 @@ test('the operator creates accounts, which receive their allowance at once', asy
   const { id, created_at, ...rest } = body
   assert.match(id, /^acc_[0-9A-Za-z]{22}$/)
   const figures = { balance_usd: 5, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
-  assert.deepEqual(rest, { object: 'account', name: 'team', plan: 'free', data_policy: null, ...figures })
+  const shown = { object: 'account', name: 'team', plan: 'free', data_policy: null, ...figures, budgets: [] }
+  assert.deepEqual(rest, shown)
   const row = db.selectFrom('credit').select('balance_nano_usd').where('account_id', '=', id)
   assert.equal((await row.executeTakeFirst())?.balance_nano_usd, 5_000_000_000n)
   assert.equal((await make({ name: 'standard' })).body.plan, 'pro')
@@ -274,7 +278,7 @@ test('the operator lists balance, holds, spending and members of accounts', asyn
     [one, two].map(({ id }) => listed.find((each: { id: string }) => each.id === id)),
     [one, two],
   )
-  assert.deepEqual((await ask(`/admin/accounts/${team.id}`, operator)).body, one)
+  assert.deepEqual((await ask(`/admin/accounts/${team.id}`, operator)).body, { ...one, budgets: [] })
   assert.equal((await ask('/admin/accounts/acc_none', operator)).status, 404)
   clock.now = Date.UTC(2026, 5, 1)
   const inJune = async (path: string) => (await ask(path, operator)).body

@@ -1,20 +1,26 @@
 /** `/account`: the caller's account. `/admin/accounts`: every account, for operators. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Transaction } from 'kysely'
 import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import { type BudgetStatus, type BudgetTerms, subjectName } from '../../domain/budget.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
 import type { DataPolicy } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { assertRight } from '../../http/caller.ts'
 import { readDataPolicy } from '../../http/data-policy.ts'
+import { parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
 import { byId, listPage, type PageRequest, pageSchema } from '../../http/page.ts'
 import { auditOf, auditOfOperator } from '../../http/request-origin.ts'
 import { isRecord } from '../../lib/json.ts'
-import type { FeatureDeps, ListDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, FeatureDeps, ListDeps, WriteAudit } from '../deps.ts'
 import { type Account, createAccount, findAccount, listAccounts, readFigures, updateAccount } from './queries.ts'
 import {
   AccountCreate,
+  AccountDetailView,
   AccountPatch,
   AccountsQuery,
   AccountView,
@@ -33,6 +39,7 @@ import {
 
 export interface AccountsDeps extends FeatureDeps {
   readonly credit: AccountCreditPort
+  readonly budgets: BudgetPort
   readonly writeAudit: WriteAudit
   /** Returns the current plans. */
   readonly plans: () => Plans
@@ -69,14 +76,17 @@ export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
     app.patch('/account', { config: own, schema: writeSchema }, async (request) => {
       const id = callerOf(request).accountId
       const caller = callerOf(request)
-      const { name, data_policy } = request.body
+      const { budgets: sent, ...values } = request.body
+      const { name, data_policy } = values
       if (data_policy !== undefined) assertRight(caller, 'members')
       const settings = parseSettings(request.body)
+      const budgets = parseOptionalBudgets(sent)
       const before = known(await findAccount(db, id))
       const money = settings === undefined ? await credit.read(before) : await credit.configure(before, settings)
       const account = await db.transaction().execute(async (inside) => {
-        if (Object.keys(request.body).length === 0) return before
-        await writeAudit(inside, { ...auditOf(request, caller), ...changedEvent(id, request.body) })
+        const audited = auditOf(request, caller)
+        if (Object.keys(values).length > 0) await writeAudit(inside, { ...audited, ...changedEvent(id, values) })
+        if (budgets !== undefined) await deps.budgets.replace(inside, { subject: ofAccount(id), budgets, audited })
         const change = { name: name?.trim(), dataPolicy: policyIn(data_policy) }
         const isChanged = Object.values(change).some((value) => value !== undefined)
         return isChanged ? known(await updateAccount(inside, { id, ...change }, now())) : before
@@ -88,13 +98,40 @@ export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
 }
 
 async function viewOwn(
-  { db, now, plans }: AccountsDeps,
+  { db, now, plans, budgets }: AccountsDeps,
   account: Account,
   credit: AccountCredit,
 ): Promise<Static<typeof OwnAccountView>> {
   const figuresOf = await readFigures(db, [account.id], now())
   const { allowanceNanoUsd } = figuresOf(account.id)
-  return renderOwnAccount(account, { credit, allowanceNanoUsd, plan: findPlan(plans(), account.plan) })
+  const plan = findPlan(plans(), account.plan)
+  return renderOwnAccount(account, { credit, allowanceNanoUsd, plan, budgets: await budgetsOf(budgets, account.id) })
+}
+
+function ofAccount(accountId: AccountId) {
+  return { accountId, level: 'account', id: accountId } as const
+}
+
+interface BudgetChange {
+  readonly request: FastifyRequest
+  readonly id: AccountId
+  readonly budgets: readonly BudgetTerms[] | undefined
+}
+
+/** By an operator: the account's log has it without key and address. */
+async function replaceBudgets(
+  { budgets: port, callerOf }: AccountsDeps,
+  inside: Transaction<Database>,
+  { request, id, budgets }: BudgetChange,
+): Promise<void> {
+  const audited = auditOfOperator(request, callerOf(request), id).at(-1)
+  if (budgets !== undefined && audited !== undefined)
+    await port.replace(inside, { subject: ofAccount(id), budgets, audited })
+}
+
+async function budgetsOf(budgets: BudgetPort, id: AccountId): Promise<readonly BudgetStatus[]> {
+  const found = await budgets.read(id, [ofAccount(id)])
+  return found.get(subjectName(ofAccount(id))) ?? []
 }
 
 const operator = { scope: 'operator' } as const
@@ -111,7 +148,7 @@ const readOneSchema = {
   description: 'Finds any account of the installation, after granting the allowance of its plan for this month.',
   tags,
   params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
-  response: { 200: AccountView },
+  response: { 200: AccountDetailView },
 }
 const plansSchema = {
   summary: 'List plans',
@@ -124,7 +161,7 @@ const createSchema = {
   description: 'Grants the account the allowance of its plan for this month.',
   tags,
   body: AccountCreate,
-  response: { 201: AccountView },
+  response: { 201: AccountDetailView },
 }
 const updateSchema = {
   summary: 'Change an account',
@@ -132,7 +169,7 @@ const updateSchema = {
   tags,
   params: Type.Object({ id: Type.Unsafe<AccountId>({ type: 'string' }) }),
   body: AccountPatch,
-  response: { 200: AccountView },
+  response: { 200: AccountDetailView },
 }
 
 /** `GET` and `POST /admin/accounts`, `GET` and `PATCH /admin/accounts/{id}`, `GET /admin/plans`. */
@@ -173,12 +210,14 @@ function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
     app.post('/admin/accounts', { config: operator, schema: createSchema }, async (request, reply) => {
       const plan = choosePlan(request.body.plan)
       const name = request.body.name.trim()
+      const budgets = parseOptionalBudgets(request.body.budgets)
       const account = await db.transaction().execute(async (inside) => {
         const created = await createAccount(inside, { name, plan }, { now, ids })
         const event = accountEvent('account.created', created.id, { name, plan })
         for (const audited of auditOfOperator(request, callerOf(request), created.id)) {
           await writeAudit(inside, { ...audited, ...event })
         }
+        await replaceBudgets(deps, inside, { request, id: created.id, budgets })
         return created
       })
       await credit.read(account)
@@ -187,6 +226,7 @@ function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
     app.patch('/admin/accounts/:id', { config: operator, schema: updateSchema }, async (request) => {
       const { name, plan, data_policy, max_overrun_usd } = request.body
       const overrun = parseOverrun(request.body)
+      const budgets = parseOptionalBudgets(request.body.budgets)
       const change = { plan: plan === undefined ? undefined : choosePlan(plan), name: name?.trim() }
       const dataPolicy = policyIn(data_policy)
       const account = await db.transaction().execute(async (inside) => {
@@ -195,6 +235,7 @@ function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
         for (const audited of auditOfOperator(request, callerOf(request), updated.id)) {
           await writeAudit(inside, { ...audited, ...event })
         }
+        await replaceBudgets(deps, inside, { request, id: updated.id, budgets })
         return updated
       })
       await changed()
@@ -205,9 +246,13 @@ function changingRoutes(deps: AccountsAdminDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-async function viewAny({ db, now }: AccountsDeps, account: Account): Promise<Static<typeof AccountView>> {
+async function viewAny(
+  { db, now, budgets }: AccountsDeps,
+  account: Account,
+): Promise<Static<typeof AccountDetailView>> {
   const figuresOf = await readFigures(db, [account.id], now())
-  return renderAdminAccount(account, figuresOf(account.id))
+  const found = await budgetsOf(budgets, account.id)
+  return { ...renderAdminAccount(account, figuresOf(account.id)), budgets: found.map(renderBudget) }
 }
 
 type AccountEvent = Pick<AuditEvent, 'action' | 'subject' | 'result' | 'details'>

@@ -1,9 +1,11 @@
 /** Accounts and plans on the wire. */
 import { type Static, Type } from 'typebox'
+import type { BudgetStatus } from '../../domain/budget.ts'
 import { type AccountCredit, type CreditSettings, defaultOverrunNanoUsd } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type NanoUsd, parseNanoUsd, usdNumber } from '../../domain/money.ts'
 import { dataPolicySchema } from '../../http/data-policy.ts'
+import { BudgetsInput, BudgetView, renderBudget } from '../../http/fields/budgets.ts'
 import { PAGE_QUERY } from '../../http/page.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { type Account, type AccountFigures, renderAccount } from './queries.ts'
@@ -26,7 +28,11 @@ function usdOrNull(description: string, maximum?: number) {
 }
 
 export const AccountCreate = Type.Object(
-  { name: Name, plan: Type.Optional({ ...PlanName, description: 'Default: the setting `accounts.default_plan`.' }) },
+  {
+    name: Name,
+    plan: Type.Optional({ ...PlanName, description: 'Default: the setting `accounts.default_plan`.' }),
+    budgets: Type.Optional(BudgetsInput),
+  },
   closed,
 )
 const OVERRUN = 'Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD'
@@ -37,6 +43,7 @@ export const AccountPatch = Type.Object(
     plan: Type.Optional(PlanName),
     data_policy: Type.Optional(DataPolicy),
     max_overrun_usd: Type.Optional(usdOrNull(`${OVERRUN}; at most 9 decimals. Null: as in the plan.`, MAX_OVERRUN_USD)),
+    budgets: Type.Optional(BudgetsInput),
   },
   closed,
 )
@@ -66,6 +73,7 @@ export const OwnAccountPatch = Type.Object(
       description: 'Percentages of the budget, or of the monthly allowance, that trigger an alert; ascending.',
     }),
     data_policy: Type.Optional(DataPolicy),
+    budgets: Type.Optional(BudgetsInput),
   },
   closed,
 )
@@ -131,6 +139,12 @@ export const AccountView = Type.Object({
   max_overrun_usd: usdOrNull(`${OVERRUN}. Null: as in the plan.`),
 })
 
+/** Of one account. */
+export const AccountDetailView = Type.Object({
+  ...AccountView.properties,
+  budgets: Type.Array(BudgetView, { description: 'Its budgets besides its monthly budget.' }),
+})
+
 export const OwnAccountView = Type.Object({
   ...ACCOUNT_FIELDS,
   monthly_budget_usd: usdOrNull('Null: no limit.'),
@@ -139,6 +153,7 @@ export const OwnAccountView = Type.Object({
     description: 'Unspent part of the monthly allowance, which expires with the month.',
   }),
   limits: { ...PlanLimits, description: 'Limits of the plan.' },
+  budgets: Type.Array(BudgetView, { description: 'Its budgets besides `monthly_budget_usd`.' }),
 })
 
 export function renderAdminAccount(account: Account, figures: AccountFigures): Static<typeof AccountView> {
@@ -156,11 +171,12 @@ export interface OwnFigures extends Pick<AccountFigures, 'allowanceNanoUsd'> {
   readonly credit: AccountCredit
   /** Undefined: the plan is no longer configured. */
   readonly plan: PlanSettings | undefined
+  readonly budgets: readonly BudgetStatus[]
 }
 
 export function renderOwnAccount(
   account: Account,
-  { credit, allowanceNanoUsd, plan }: OwnFigures,
+  { credit, allowanceNanoUsd, plan, budgets }: OwnFigures,
 ): Static<typeof OwnAccountView> {
   const { monthlyBudgetNanoUsd: budget, alertThresholds } = credit
   return {
@@ -169,6 +185,7 @@ export function renderOwnAccount(
     alert_thresholds: [...alertThresholds],
     allowance_usd: usdNumber(allowanceNanoUsd),
     limits: renderLimits(plan),
+    budgets: budgets.map(renderBudget),
   }
 }
 

@@ -3,12 +3,13 @@
  * written to the spool at the moment from which it must survive this process.
  */
 import { isDatabaseUnavailable } from '../../db/failure.ts'
+import type { BudgetWindow } from '../../domain/budget.ts'
 import {
   type CreditPort,
-  type CreditScope,
   type Hold,
   type HoldRequest,
   MIN_FLEXIBLE_TOKENS,
+  type RefusalScope,
 } from '../../domain/credit.ts'
 import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
 import type { KeyBudget } from '../../domain/identity/caller.ts'
@@ -231,6 +232,7 @@ function holdUnit(request: HoldRequest, terms: PlanTerms, instanceId: string): H
     byokFeePpm: request.byokFeePpm,
     api: request.api,
     teamId: caller.teamId,
+    subjects: request.subjects,
   }
 }
 
@@ -264,33 +266,67 @@ function unavailable(message: string): GatewayError {
   return new GatewayError('database_unavailable', message, { retryAfterMs: RETRY_AFTER_MS })
 }
 
-const CODES: Readonly<Record<CreditScope, ErrorCode>> = {
+const CODES: Readonly<Record<RefusalScope, ErrorCode>> = {
   credit: 'insufficient_credit',
   account_budget: 'account_budget_exceeded',
+  team_budget: 'team_budget_exceeded',
+  member_budget: 'member_budget_exceeded',
   key_budget: 'key_budget_exceeded',
+  tag_budget: 'tag_budget_exceeded',
 }
-const WHERE: Readonly<Record<CreditScope, string>> = {
-  credit: "of the account's credit",
-  account_budget: "of the account's monthly budget",
-  key_budget: "of the API key's monthly budget",
+const OWNERS: Readonly<Record<RefusalScope, string>> = {
+  credit: "the account's credit",
+  account_budget: "the account's",
+  team_budget: "the team's",
+  member_budget: "the member's",
+  key_budget: "the API key's",
+  tag_budget: "the tag's",
+}
+const WINDOW_NAMES: Readonly<Record<BudgetWindow, string>> = {
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+  quarter: 'quarterly',
+  total: 'total',
+}
+
+/** The budgets of account and key that are no rows of `budget` are monthly. */
+function nameOfLimit({ scope, limitNanoUsd: limit, budget }: Refusal): string {
+  if (limit === undefined) return OWNERS[scope]
+  return `${OWNERS[scope]} ${WINDOW_NAMES[budget?.window ?? 'month']} budget of $${usdText(limit)}`
 }
 
 function paymentRequired(refusal: Refusal): GatewayError {
   const { scope, requiredNanoUsd: required, availableNanoUsd: available, affordableTokens: affordable } = refusal
   const resetsAt = refusal.resetsAt === undefined ? undefined : new Date(refusal.resetsAt).toISOString()
+  const leftText = usdText(available > 0n ? available : 0n)
   const sentences = [
-    `This request may cost up to $${usdText(required)}, and $${usdText(available > 0n ? available : 0n)} ${WHERE[scope]} is left.`,
+    `This request may cost up to $${usdText(required)}, and $${leftText} of ${nameOfLimit(refusal)} is left.`,
     affordable > 0 ? `It would fit with max_tokens of at most ${affordable}.` : '',
-    resetsAt === undefined ? 'Add credit to continue.' : `The budget resets at ${resetsAt}.`,
+    whatToDo(refusal, resetsAt),
   ]
   return new GatewayError(CODES[scope], sentences.filter((sentence) => sentence !== '').join(' '), {
     details: {
       required_usd: usdNumber(required),
       available_usd: usdNumber(available),
       affordable_max_tokens: affordable,
+      ...budgetDetails(refusal),
       ...(resetsAt === undefined ? {} : { resets_at: resetsAt }),
     },
   })
+}
+
+function whatToDo({ limitNanoUsd: limit }: Refusal, resetsAt: string | undefined): string {
+  if (limit === undefined) return 'Add credit to continue.'
+  return resetsAt === undefined ? 'Raise the budget to continue.' : `The budget resets at ${resetsAt}.`
+}
+
+/** Names the budget; nothing for credit. */
+function budgetDetails({ scope, limitNanoUsd: limit, budget }: Refusal) {
+  if (limit === undefined) return {}
+  const level = budget?.level ?? (scope === 'account_budget' ? 'account' : 'key')
+  const named = { level, window: budget?.window ?? 'month', limit_usd: usdNumber(limit) }
+  return budget === undefined ? named : { ...named, budget_id: budget.id }
 }
 
 /*

@@ -90,7 +90,14 @@ function keyRows(db: Kysely<Database>) {
     .select(['api_key.team_id', 'team.archived_at as team_archived_at', 'team.models as team_models', 'team.endpoints'])
     .select('team.data_policy as team_policy')
     .select(['team.requests_per_minute as team_requests_per_minute', 'team_member.role as team_role'])
-    .select(['monthly_budget_nano_usd', 'parent_id', 'api_key.created_by', 'member.role', 'member.removed_at'])
+    .select([
+      'monthly_budget_nano_usd',
+      'has_budgets',
+      'parent_id',
+      'api_key.created_by',
+      'member.role',
+      'member.removed_at',
+    ])
     .select('setting.value as first_account')
 }
 
@@ -175,6 +182,7 @@ function limitsOfRow(row: Omit<AncestorRow, 'id'>) {
     requestsPerMinute: row.requests_per_minute ?? undefined,
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
     expiresAt: row.expires_at ?? undefined,
+    hasBudgets: row.has_budgets === 1,
   }
 }
 

@@ -26,6 +26,8 @@ export interface KeyRights {
   readonly dataPolicy: DataPolicy | undefined
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined
+  /** It has budgets of its own, which `BudgetPort` has. */
+  readonly hasBudgets?: boolean | undefined
 }
 
 /** Times are Unix milliseconds. */
@@ -60,12 +62,12 @@ export function rightsOfScopes(scopes: readonly Scope[]): ReadonlySet<Right> {
   return new Set(scopes.flatMap((scope): readonly Right[] => [scope, ...(IMPLIED[scope] ?? [])]))
 }
 
-type Limits = Pick<KeyRights, 'monthlyBudgetNanoUsd' | 'requestsPerMinute' | 'models' | 'expiresAt'>
+type Limits = Pick<KeyRights, 'monthlyBudgetNanoUsd' | 'requestsPerMinute' | 'models' | 'expiresAt' | 'hasBudgets'>
 
 /** Whether a key has a budget, models, a rate or an expiry, so that it cannot manage keys or members. */
-export function isLimited({ monthlyBudgetNanoUsd, requestsPerMinute, models, expiresAt }: Limits): boolean {
+export function isLimited({ monthlyBudgetNanoUsd, requestsPerMinute, models, expiresAt, hasBudgets }: Limits): boolean {
   const limits = [monthlyBudgetNanoUsd, requestsPerMinute, expiresAt]
-  return models.length > 0 || limits.some((limit) => limit !== undefined)
+  return hasBudgets === true || models.length > 0 || limits.some((limit) => limit !== undefined)
 }
 
 /** Returns the rights of a limited key: it cannot create keys or members, which would not have its limits. */
@@ -92,6 +94,7 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at ?? undefined,
     expiresAt: row.expires_at ?? undefined,
+    hasBudgets: row.has_budgets === 1,
     revokedAt: row.revoked_at ?? undefined,
   }
 }

@@ -5,13 +5,14 @@ import { MAX_ANCESTORS } from '../../db/lineage.ts'
 import { countRows } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { BudgetTerms } from '../../domain/budget.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, TeamId, WebhookId } from '../../domain/ids.ts'
 import { limitedKey } from '../../http/caller.ts'
 import type { Requester } from '../../http/request-origin.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, FeatureDeps, WriteAudit } from '../deps.ts'
 import { loadKeyById } from './active-key.ts'
 import type { ApiKey, KeyRights } from './key.ts'
 import { assertMayChange, inTeam, teamOfNewKey } from './of-teams.ts'
@@ -24,6 +25,7 @@ export interface ManageDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
   /** Keys that an account may have. */
   readonly maxKeys: () => number
+  readonly budgets: BudgetPort
 }
 
 interface IssuedKey {
@@ -31,41 +33,51 @@ interface IssuedKey {
   /** Undefined: of the account, or of the team of the key that creates it. */
   readonly teamId: TeamId | undefined
   readonly rights: Partial<KeyRights>
+  readonly budgets?: readonly BudgetTerms[] | undefined
 }
 
 /** Creates a key with the requested rights, or where none are requested the requester's. Throws 403 for more than those. */
 export function issueKey(
   deps: ManageDeps,
   requester: Requester,
-  { name, teamId: requestedTeam, rights: requested }: IssuedKey,
+  { name, teamId: requestedTeam, rights, budgets = [] }: IssuedKey,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   const { now, ids, writeAudit, maxKeys } = deps
   const { accountId, userId } = requester.caller
+  const requested = budgets.length === 0 ? rights : { ...rights, hasBudgets: true }
   assertAddressList(requested.ipAllowlist ?? [])
   return decide(deps, requester, { action: 'key.created', id: undefined }, async (inside) => {
     await assertKeyQuota(inside, { accountId, maxKeys: maxKeys(), now: now() })
     const teamId = await teamOfNewKey(inside, requester.caller, requestedTeam)
     const granter = await granterOf(inside, inTeam(requester.caller, teamId), now())
-    const rights = grantRights(requested, granter)
-    assertGrantable(rights, granter)
-    assertConsistent(rights)
+    const granted = grantRights(requested, granter)
+    assertGrantable(granted, granter)
+    assertConsistent(granted)
     const createdBy = userId ?? granter.key?.createdBy // keys that a person's key creates have the same creator
-    const key = { accountId, name, createdBy, parentId: granter.key?.id, teamId, ...rights }
+    const key = { accountId, name, createdBy, parentId: granter.key?.id, teamId, ...granted }
     const created = await createKey(inside, key, { now, ids })
     await writeAudit(inside, keyEvent('key.created', requester, created.key))
-    return created
+    if (budgets.length === 0) return created
+    await replaceBudgets(deps, inside, { requester, id: created.key.id, budgets })
+    return { ...created, key: { ...created.key, hasBudgets: true } }
   })
 }
 
 interface Change extends Pick<KeyReference, 'id'> {
   readonly name: string | undefined
   readonly rights: Partial<KeyRights>
+  readonly budgets: readonly BudgetTerms[] | undefined
 }
 
 /** Changes name and rights of a key; what is absent stays. Throws 403 for rights beyond the requester's. */
-export async function changeKey(deps: ManageDeps, requester: Requester, { id, name, rights }: Change): Promise<ApiKey> {
+export async function changeKey(
+  deps: ManageDeps,
+  requester: Requester,
+  { id, name, rights: requested, budgets }: Change,
+): Promise<ApiKey> {
   const { now, writeAudit } = deps
   const { accountId } = requester.caller
+  const rights = budgets === undefined ? requested : { ...requested, hasBudgets: budgets.length > 0 }
   assertAddressList(rights.ipAllowlist ?? [])
   return decide(deps, requester, { action: 'key.changed', id }, async (inside) => {
     const before = await findKey(inside, { accountId, id })
@@ -79,8 +91,25 @@ export async function changeKey(deps: ManageDeps, requester: Requester, { id, na
     const after = await updateKey(inside, { accountId, id, name: name ?? before.name, rights: changed }, now())
     if (after === undefined) throw unknownKey()
     await writeAudit(inside, keyEvent('key.changed', requester, after))
-    return after
+    if (budgets === undefined) return after
+    await replaceBudgets(deps, inside, { requester, id, budgets })
+    return { ...after, hasBudgets: budgets.length > 0 }
   })
+}
+
+interface KeyBudgets {
+  readonly requester: Requester
+  readonly id: KeyId
+  readonly budgets: readonly BudgetTerms[]
+}
+
+function replaceBudgets(
+  deps: ManageDeps,
+  inside: Transaction<Database>,
+  { requester: { audited }, id, budgets }: KeyBudgets,
+): Promise<void> {
+  const subject = { accountId: audited.accountId, level: 'key', id } as const
+  return deps.budgets.replace(inside, { subject, budgets, audited })
 }
 
 /** @param cascade Whether the keys that it created are revoked, too. */

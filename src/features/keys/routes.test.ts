@@ -6,6 +6,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
+import { createBudgets } from '../credit/budgets/store.ts'
 import { createAuthenticator } from './authenticator.ts'
 import { createKey, FULL_ACCESS, type NewKey } from './queries.ts'
 import { keysRoutes } from './routes.ts'
@@ -51,6 +52,7 @@ async function setUp(t: TestContext) {
     changed: authenticator.refresh,
     writeAudit,
     maxKeys: () => MAX_KEYS,
+    budgets: createBudgets({ db, now, ids: testIds, writeAudit }),
   }
   await app.register(keysRoutes(deps))
   const create = (rights: Partial<NewKey> = {}) =>
@@ -99,6 +101,7 @@ test('creating a key returns 201 and the secret, once, which works at once', asy
     team_id: null,
     spent_usd: null,
     resets_at: null,
+    budgets: [],
   })
   const list = await ask(key, 'GET', '/keys')
   assert.equal(list.status, 200)

@@ -1,11 +1,13 @@
 /** `/keys`: the API keys of an account. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import { type BudgetStatus, subjectName } from '../../domain/budget.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, SCOPES } from '../../domain/identity/caller.ts'
 import type { KeyId, TeamId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
+import { BudgetsInput, BudgetView, parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { oneOf } from '../../http/wire-fields.ts'
@@ -68,6 +70,7 @@ const RIGHTS = {
 }
 const Name = Type.String({ minLength: 1, maxLength: 100 })
 
+const CHANGED = { ...RIGHTS, budgets: Type.Optional(BudgetsInput) }
 const KeyCreate = Type.Object(
   {
     name: Name,
@@ -79,11 +82,11 @@ const KeyCreate = Type.Object(
           'Team that the key belongs to, whose limits apply to it. Default: that of the key that creates it, or none: it belongs to the account.',
       }),
     ),
-    ...RIGHTS,
+    ...CHANGED,
   },
   { additionalProperties: false },
 )
-const KeyPatch = Type.Object({ name: Type.Optional(Name), ...RIGHTS }, { additionalProperties: false })
+const KeyPatch = Type.Object({ name: Type.Optional(Name), ...CHANGED }, { additionalProperties: false })
 type KeyBody = Static<typeof KeyPatch>
 
 const KEY_FIELDS = {
@@ -126,6 +129,7 @@ const DESCRIBED_FIELDS = {
     type: 'string',
     description: 'Time at which the budget resets, ISO 8601. Null: the key has no budget.',
   }),
+  budgets: Type.Array(BudgetView, { description: 'Its budgets besides `monthly_budget_usd`.' }),
 }
 const KeyView = Type.Object(DESCRIBED_FIELDS)
 
@@ -219,14 +223,17 @@ export function keysRoutes(deps: KeysDeps): FastifyPluginAsyncTypebox {
     addReadRoutes(app, deps)
     app.post('/keys', { config, schema: createSchema }, async (request, reply) => {
       const { name, team_id: teamId } = request.body
-      const requested = { name, teamId: teamId ?? undefined, rights: parseRights(request.body, now()) }
+      const budgets = parseOptionalBudgets(request.body.budgets)
+      const rights = parseRights(request.body, now())
+      const requested = { name, teamId: teamId ?? undefined, rights, budgets }
       const { key, secret } = await issueKey(deps, requesterOf(request, callerOf(request)), requested)
       await changed()
       return reply.code(201).send({ ...(await describe(deps, key)), key: secret })
     })
     app.patch('/keys/:id', { config, schema: updateSchema }, async (request) => {
       const { id } = request.params
-      const change = { id, name: request.body.name, rights: parseRights(request.body, now()) }
+      const budgets = parseOptionalBudgets(request.body.budgets)
+      const change = { id, name: request.body.name, rights: parseRights(request.body, now()), budgets }
       const key = await changeKey(deps, requesterOf(request, callerOf(request)), change)
       await changed()
       return describe(deps, key)
@@ -258,9 +265,9 @@ function addReadRoutes(app: TypedApp, deps: KeysDeps): void {
     }
     const read = async (page: PageRequest) => {
       const keys = await listKeys(db, accountId, { ...page, filter, teams })
-      return keys.map(await keyDescriber(db, keys, now()))
+      return describeAll(deps, keys)
     }
-    return listPage({ query: request.query, binding, read, position: byId, render: renderDescribedKey })
+    return listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
   })
   app.get('/keys/:id', { config, schema: readSchema }, async (request) => {
     const caller = callerOf(request)
@@ -287,9 +294,23 @@ async function teamsToList(
   throw new GatewayError('not_found', 'No team has this id.', { param: 'team_id' })
 }
 
-async function describe({ db, now }: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {
-  const describeKey = await keyDescriber(db, [key], now())
-  return renderDescribedKey(describeKey(key))
+async function describe(deps: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {
+  const [view] = await describeAll(deps, [key])
+  if (view === undefined) throw new Error('A key has no description.')
+  return view
+}
+
+/** @param keys Of one account. */
+async function describeAll({ db, now, budgets }: KeysDeps, keys: readonly ApiKey[]) {
+  const [first] = keys
+  if (first === undefined) return []
+  const subjectOf = ({ id }: ApiKey) => ({ level: 'key', id }) as const
+  const budgeted = keys.filter(({ hasBudgets }) => hasBudgets === true).map(subjectOf)
+  const [describeKey, budgetsOf] = await Promise.all([
+    keyDescriber(db, keys, now()),
+    budgeted.length === 0 ? undefined : budgets.read(first.accountId, budgeted),
+  ])
+  return keys.map((key) => renderDescribedKey(describeKey(key), budgetsOf?.get(subjectName(subjectOf(key)))))
 }
 
 /** Renders the row of a key. */
@@ -313,7 +334,7 @@ export function renderKey(key: ApiKey): Static<typeof KeyRow> {
   }
 }
 
-function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
+function renderDescribedKey(key: DescribedKey, budgets: readonly BudgetStatus[] = []): Static<typeof KeyView> {
   const { creator, spentNanoUsd, resetsAt } = key
   return {
     ...renderKey(key),
@@ -322,6 +343,7 @@ function renderDescribedKey(key: DescribedKey): Static<typeof KeyView> {
     team_id: key.teamId ?? null,
     spent_usd: spentNanoUsd === undefined ? null : usdNumber(spentNanoUsd),
     resets_at: isoTimeOrNull(resetsAt ?? null),
+    budgets: budgets.map(renderBudget),
   }
 }
 

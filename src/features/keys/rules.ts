@@ -21,6 +21,7 @@ export function grantRights(requested: Partial<KeyRights>, { caller, key }: Gran
     requestsPerMinute: requested.requestsPerMinute ?? caller.requestsPerMinute,
     dataPolicy: requested.dataPolicy ?? key?.dataPolicy,
     expiresAt: requested.expiresAt ?? key?.expiresAt,
+    ...(requested.hasBudgets === true ? { hasBudgets: true } : {}),
   }
   const own = ownScopes(caller)
   return { ...limits, scopes: orElse(requested.scopes, isLimited(limits) ? own.filter(isNotDelegating) : own) }

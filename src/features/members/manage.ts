@@ -3,11 +3,12 @@ import type { Transaction } from 'kysely'
 import { disableWebhooksOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { BudgetTerms } from '../../domain/budget.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
 import type { Requester } from '../../http/request-origin.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   countOpenInvitations,
   createInvitation,
@@ -20,9 +21,39 @@ import { assertKeyMayGive, assertMayGive, assertMayManage, lastOwner, notAManage
 
 const MAX_OPEN_INVITATIONS = 1_000
 
-export type ManageDeps = Pick<FeatureDeps, 'db' | 'now' | 'ids'> & { readonly writeAudit: WriteAudit }
+export type ManageDeps = Pick<FeatureDeps, 'db' | 'now' | 'ids'> & {
+  readonly writeAudit: WriteAudit
+  readonly budgets: BudgetPort
+}
 
-export async function changeRole(
+interface MemberChange {
+  readonly userId: UserId
+  /** Undefined: unchanged. */
+  readonly role: Role | undefined
+  readonly budgets: readonly BudgetTerms[] | undefined
+}
+
+export async function changeMember(
+  deps: ManageDeps,
+  requester: Requester,
+  { userId, role, budgets }: MemberChange,
+): Promise<Member> {
+  const changed = role === undefined ? undefined : await changeRole(deps, requester, { userId, role })
+  if (budgets === undefined && changed !== undefined) return changed
+  const { audited } = requester
+  const { accountId } = requester.caller
+  const event = { action: 'budgets.changed', subject: userId, details: {} }
+  return decide(deps, { requester, event }, async (inside, actor) => {
+    const member = await findMember(inside, { accountId, userId })
+    if (member === undefined) throw unknownMember()
+    assertMayManage(actor, member.role)
+    const subject = { accountId, level: 'member', id: userId } as const
+    if (budgets !== undefined) await deps.budgets.replace(inside, { subject, budgets, audited })
+    return member
+  })
+}
+
+async function changeRole(
   deps: ManageDeps,
   requester: Requester,
   { userId, role }: { readonly userId: UserId; readonly role: Role },

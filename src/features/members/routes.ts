@@ -1,21 +1,24 @@
 /** `/members` and `/invitations`: who belongs to an account, and in which role. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import { type BudgetStatus, subjectName } from '../../domain/budget.ts'
 import { ROLES, type Role } from '../../domain/identity/caller.ts'
-import type { InvitationId, UserId } from '../../domain/ids.ts'
+import type { AccountId, InvitationId, UserId } from '../../domain/ids.ts'
+import { BudgetsInput, BudgetView, parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { closed, idParams, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
-import type { ListDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, ListDeps, WriteAudit } from '../deps.ts'
 import { type Invitation, invitationUrl, listInvitations } from './invitations.ts'
-import { changeRole, invite, removeFromAccount, revoke } from './manage.ts'
+import { changeMember, invite, removeFromAccount, revoke } from './manage.ts'
 import { listMembers, type Member, positionOf } from './queries.ts'
 
 export interface MembersDeps extends ListDeps {
   /** Without trailing slash. */
   readonly publicUrl: string
   readonly writeAudit: WriteAudit
+  readonly budgets: BudgetPort
   /** Awaited after a change of members: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
 }
@@ -28,7 +31,7 @@ const MAX_EMAIL_LENGTH = 320
 
 const RoleName = Type.Unsafe<Role>({ type: 'string', enum: [...ROLES] })
 
-const MemberPatch = closed({ role: RoleName })
+const MemberPatch = closed({ role: Type.Optional(RoleName), budgets: Type.Optional(BudgetsInput) })
 
 const MemberView = Type.Object({
   id: Type.String({ description: 'ID of the user.' }),
@@ -37,6 +40,9 @@ const MemberView = Type.Object({
   name: Type.String(),
   role: RoleName,
   created_at: Type.String({ description: 'Time of joining, ISO 8601.' }),
+  budgets: Type.Array(BudgetView, {
+    description: 'Limits on what their sessions, devices and the keys that they created spend together.',
+  }),
 })
 
 const InvitationCreate = closed({
@@ -83,9 +89,9 @@ const listSchema = {
 }
 
 const changeSchema = {
-  summary: 'Change a member’s role',
+  summary: 'Change a member',
   description:
-    'Takes effect in every process within a second. Members cannot grant more than they have; only owners appoint and change owners, and the last owner keeps the role.',
+    'Changes the role, the budgets, or both. Takes effect in every process within a second. Members cannot grant more than they have; only owners appoint and change owners, and the last owner keeps the role.',
   tags,
   params: MemberParams,
   body: MemberPatch,
@@ -132,14 +138,17 @@ export function membersRoutes(deps: MembersDeps): FastifyPluginAsyncTypebox {
     app.get('/members', { config: read, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const binding = { key: deps.cursorKey, account: accountId, list: 'members' }
-      const read = (page: PageRequest) => listMembers(db, accountId, page)
+      const read = async (page: PageRequest) => describe(deps, accountId, await listMembers(db, accountId, page))
       return listPage({ query: request.query, binding, read, position: positionOf, render: renderMember })
     })
     app.patch('/members/:id', { config: manage, schema: changeSchema }, async (request) => {
-      const change = { userId: request.params.id, role: request.body.role }
-      const member = await changeRole(deps, requesterOf(request, callerOf(request)), change)
+      const requester = requesterOf(request, callerOf(request))
+      const { role, budgets } = request.body
+      const change = { userId: request.params.id, role, budgets: parseOptionalBudgets(budgets) }
+      const member = await changeMember(deps, requester, change)
       await changed()
-      return renderMember(member)
+      const [described] = await describe(deps, requester.caller.accountId, [member])
+      return renderMember(described ?? { ...member, budgets: [] })
     })
     app.delete('/members/:id', { config: read, schema: removeSchema }, async (request, reply) => {
       await removeFromAccount(deps, requesterOf(request, callerOf(request)), request.params.id)
@@ -170,8 +179,23 @@ function addInvitationRoutes(app: TypedApp, deps: MembersDeps): void {
   })
 }
 
-function renderMember({ userId, email, name, role, createdAt }: Member): Static<typeof MemberView> {
-  return { id: userId, object: 'member', email, name, role, created_at: isoTime(createdAt) }
+interface DescribedMember extends Member {
+  readonly budgets: readonly BudgetStatus[]
+}
+
+async function describe(
+  { budgets }: MembersDeps,
+  accountId: AccountId,
+  members: readonly Member[],
+): Promise<readonly DescribedMember[]> {
+  const subjectOf = ({ userId }: Member) => ({ level: 'member', id: userId }) as const
+  const found = await budgets.read(accountId, members.map(subjectOf))
+  return members.map((member) => ({ ...member, budgets: found.get(subjectName(subjectOf(member))) ?? [] }))
+}
+
+function renderMember({ userId, email, name, role, createdAt, budgets }: DescribedMember): Static<typeof MemberView> {
+  const member = { id: userId, object: 'member', email, name, role, created_at: isoTime(createdAt) } as const
+  return { ...member, budgets: budgets.map(renderBudget) }
 }
 
 function renderInvitation(invitation: Invitation): Static<typeof InvitationView> {

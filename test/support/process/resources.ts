@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { responseKeys } from '../../../src/app/responses.ts'
 import { SCOPES } from '../../../src/domain/identity/caller.ts'
-import type { AccountId, InvoiceId, KeyId, TeamId, UserId, WebhookId } from '../../../src/domain/ids.ts'
+import type { AccountId, BudgetId, InvoiceId, KeyId, TeamId, UserId, WebhookId } from '../../../src/domain/ids.ts'
 import type { StoredEntry } from '../../../src/domain/stored-setting.ts'
 import { createAccount } from '../../../src/features/accounts/queries.ts'
 import { type InvoiceDocument, writeDocument } from '../../../src/features/invoices/document.ts'
@@ -122,6 +122,21 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     of: 'account',
     unknownId: `whk_${NOBODYS}/dlv_${NOBODYS}`,
   },
+  '/v1/budgets': { make: makeBudget, of: 'account', unknownId: `bud_${NOBODYS}` },
+  '/v1/budgets/:id/raises': {
+    async make(app, owner) {
+      const budgetId = await makeBudget(app, owner)
+      const id = testIds.budgetRaise()
+      const raise = { account_id: owner.accountId, budget_id: budgetId, id, reason: 'launch', amount_nano_usd: 1n }
+      await app.database.db
+        .insertInto('budget_raise')
+        .values({ ...raise, created_at: Date.now(), ends_at: Date.now() + 3_600_000 })
+        .execute()
+      return `${budgetId}/${id}`
+    },
+    of: 'account',
+    unknownId: `bud_${NOBODYS}/bra_${NOBODYS}`,
+  },
   '/v1/admin/accounts': {
     make: async ({ database }) => (await createAccount(database.db, { name: 'one', plan: 'free' }, born)).id,
     of: 'everybody',
@@ -194,6 +209,17 @@ async function makeAgent({ database: { db } }: AppForTests, { accountId }: Owner
   await db
     .insertInto('run_artifact')
     .values({ ...of, kind: 'diff', content: Buffer.from('+x'), truncated: 0 })
+    .execute()
+  return id
+}
+
+async function makeBudget({ database: { db } }: AppForTests, { accountId }: Owner): Promise<BudgetId> {
+  const id = testIds.budget()
+  const budget = { account_id: accountId, id, level: 'tag', subject: 'env=prod', limit_nano_usd: 1n } as const
+  const window = { period: 'month', timezone: 'UTC', action: 'block', position: 0 } as const
+  await db
+    .insertInto('budget')
+    .values({ ...budget, ...window, created_at: Date.now() })
     .execute()
   return id
 }

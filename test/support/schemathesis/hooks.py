@@ -53,8 +53,13 @@ def repair_body(body):
     for name in ("monthly_budget_usd", "max_overrun_usd", "max_cost_usd", "usd"):
         if isinstance(body.get(name), float):
             body[name] = round(body[name], 9)
-    if is_time(body.get("expires_at")):
-        body["expires_at"] = "2099-01-01T00:00:00Z"
+    for name in ("expires_at", "ends_at"):
+        if is_time(body.get(name)):
+            body[name] = "2099-01-01T00:00:00Z"
+    if body.get("level") == "tag" and isinstance(body.get("subject", ""), str):
+        body["subject"] = "customer=acme"
+    if isinstance(body.get("budgets"), list):
+        body["budgets"] = repair_budgets(body["budgets"])
     addresses = body.get("ip_allowlist")
     if isinstance(addresses, list) and all(isinstance(each, str) and ADDRESS.match(each) for each in addresses):
         body["ip_allowlist"] = ["203.0.113.0/24"] * len(addresses)
@@ -75,6 +80,27 @@ def repair_body(body):
         body["url"] = "https://127.0.0.1:9/hook"  # nothing listens there: no test leaves this machine
     if body.get("kind") == "debit" and body.get("note", "") == "":
         body["note"] = "a correction"
+
+
+def repair_budgets(budgets):
+    """Zones that exist, each window once, and none that would block later requests."""
+    repaired = {}
+    for number, budget in enumerate(budgets):
+        if not isinstance(budget, dict):
+            repaired[number] = budget
+            continue
+        if isinstance(budget.get("usd"), float):
+            budget["usd"] = round(budget["usd"], 9)
+        if isinstance(budget.get("timezone"), str) and 1 <= len(budget["timezone"]) <= 64:
+            budget["timezone"] = "Europe/Berlin"
+        if budget.get("action", "block") == "block":
+            budget["action"] = "warn"
+        name = (str(budget.get("window")), budget.get("timezone", "UTC"), str(budget.get("starts")))
+        repaired[number if name[0] not in WINDOWS else str(name)] = budget
+    return list(repaired.values()) if len(budgets) <= 10 else budgets
+
+
+WINDOWS = ("day", "week", "month", "quarter", "total")
 
 
 def is_percentage(value):

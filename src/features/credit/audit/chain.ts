@@ -45,6 +45,8 @@ export interface ChainState {
   keys: Record<string, KeySum>
   /** As the snapshot has them: what a key spends counts for those above it, too. An audit of an earlier release has none. */
   readonly ancestors?: Snapshot['ancestors'] | undefined
+  /** What counts in the windows of budgets, by `id@start`. An audit of an earlier release has none. */
+  readonly windows?: Record<string, bigint> | undefined
 }
 
 export function newChain({ keys, ancestors }: Snapshot, before: Pick<ChainState, 'number' | 'balance'>): ChainState {
@@ -57,6 +59,7 @@ export function newChain({ keys, ancestors }: Snapshot, before: Pick<ChainState,
     month: 0,
     spent: 0n,
     ancestors,
+    windows: {},
     keys: Object.fromEntries(keys.map(({ id }) => [id, { month: 0, spent: 0n, loose: 0n }])),
   }
 }
@@ -81,11 +84,17 @@ export function replayRow(chain: ChainState, row: AuditedRow, facts: ReplayFacts
   chain.createdAt = Math.max(chain.createdAt, row.created_at)
   replayAllowance(chain, row, facts, report)
   replaySpending(chain, row, facts)
+  if (row.budgets !== null) replayBudgets(chain, row, row.budgets)
   if (row.key_id === null) return
   for (const id of [row.key_id, ...(chain.ancestors?.[row.key_id] ?? [])]) {
     if (kind === 'charge') addToKey(chain.keys[id], row, amount)
     if (isUnspent(row, facts)) loosenKey(chain.keys[id], row, amount)
   }
+}
+
+function replayBudgets({ windows }: ChainState, row: AuditedRow, names: string): void {
+  if (windows === undefined) return
+  for (const name of names.split(' ')) windows[name] = (windows[name] ?? 0n) - signed(row)
 }
 
 /** As the customer's balance sees it, by the books: the kind may be wrong. */
@@ -158,6 +167,10 @@ export function compareEnd(chain: ChainState, snapshot: Snapshot, report: Report
     report('allowance', 'granted month', chain.grantedMonth, snapshot.grantedMonth)
   const spent = chain.month === snapshot.month ? chain.spent : 0n
   if (spent !== snapshot.spent) report('spent', 'credit', spent, snapshot.spent)
+  for (const { name, spent: counted } of snapshot.windows ?? []) {
+    const sum = chain.windows?.[name] ?? 0n
+    if (sum !== counted) report('budget_spent', name, sum, counted)
+  }
   for (const key of snapshot.keys) {
     const sum = chain.keys[key.id]
     const most = sum !== undefined && sum.month === key.month ? sum.spent : 0n
@@ -186,10 +199,12 @@ export interface Snapshot {
   readonly keys: readonly KeySnapshot[]
   /** By a key that another key created, the keys above it. */
   readonly ancestors: Readonly<Record<string, readonly string[]>>
+  /** Of budgets, by `id@start`. An audit of an earlier release has none. */
+  readonly windows?: readonly { readonly name: string; readonly spent: bigint }[]
 }
 
 interface PartRow {
-  readonly part: 'credit' | 'key' | 'hold' | 'above' | 'parent' | 'ledger'
+  readonly part: 'credit' | 'key' | 'hold' | 'above' | 'parent' | 'window' | 'held window' | 'ledger'
   readonly name: string
   readonly entries: number
   readonly month: number
@@ -219,6 +234,12 @@ function parts(id: AccountId) {
     where key_spending.account_id = ${id} group by key_spending.key_id
     union all select 'parent', id || ' ' || parent_id, 0, 0, 0, 0, 0, 0, 0, 0
     from api_key where account_id = ${id} and parent_id is not null
+    union all select 'window', budget_id || '@' || starts_at, 0, 0, 0, spent_nano_usd, held_nano_usd, 0, 0, 0
+    from budget_window where account_id = ${id}
+    union all select 'held window', budget_id || '@' || starts_at, 0, 0, 0, 0, sum(hold.amount_nano_usd), 0, 0, 0
+    from hold join budget_window on budget_window.account_id = hold.account_id
+      and ' ' || hold.budgets || ' ' like '% ' || budget_id || '@' || starts_at || ' %'
+    where hold.account_id = ${id} and hold.budgets is not null group by budget_id, starts_at
     union all select 'ledger', '', coalesce(max(number), 0), 0, 0, 0, 0, 0, 0, 0
     from ledger where account_id = ${id}`
 }
@@ -239,6 +260,11 @@ export async function takeSnapshot(db: Kysely<Database>, id: AccountId, report: 
     const expected = own + below
     if (expected !== keyHeld) report('key_held', name, expected, keyHeld)
   }
+  const windows = rows.filter(({ part }) => part === 'window')
+  for (const { name, second_nano_usd: windowHeld } of windows) {
+    const expected = rows.find((row) => row.part === 'held window' && row.name === name)?.second_nano_usd ?? 0n
+    if (expected !== windowHeld) report('budget_held', name, expected, windowHeld)
+  }
   return {
     entries: Math.max(credit?.entries ?? 0, last),
     balance: credit?.first_nano_usd ?? 0n,
@@ -248,6 +274,7 @@ export async function takeSnapshot(db: Kysely<Database>, id: AccountId, report: 
     spent: credit?.fourth_nano_usd ?? 0n,
     retired: credit?.fifth_nano_usd ?? 0n,
     keys: keys.map(({ name, month, first_nano_usd }) => ({ id: name, month, spent: first_nano_usd })),
+    windows: windows.map(({ name, first_nano_usd }) => ({ name, spent: first_nano_usd })),
     ancestors: ancestorsOf(rows.filter(({ part }) => part === 'parent').map(({ name }) => name)),
   }
 }

@@ -12,6 +12,8 @@ export const FINDING_KINDS = {
   spent: 'What is spent this month is not the sum of its charges.',
   key_spent: 'What a key has spent is not the sum of its charges.',
   key_held: 'What a key holds is not the sum of its open holds.',
+  budget_spent: 'What is spent in a window of a budget is not the sum of its charges.',
+  budget_held: 'What a window of a budget holds is not the sum of its open holds.',
   allowance: 'What is left of the allowance is not what the ledger leaves of it.',
   allowance_grant: 'An allowance was granted twice for a month, or is not an amount that a plan grants.',
   cost: 'The cost of a completion is not its tokens at its price.',

@@ -23,6 +23,8 @@ export interface AuditedRow {
   readonly adjusts: number | null
   readonly note: string | null
   readonly created_at: number
+  /** Windows of budgets in which it counts, see `windowsText`; null: none. */
+  readonly budgets: string | null
   /** Of the completion; null where its row is not there. */
   readonly row_model: string | null
   readonly row_key_id: string
@@ -57,7 +59,7 @@ export async function readPage(
     db,
     sql<AuditedRow>`
       select l.number, l.kind, l.debit, l.credit, l.amount_nano_usd, l.balance_nano_usd, l.completion_id, l.key_id,
-        l.price_version, l.adjusts, l.note, l.created_at, ${USAGE_COLUMNS}
+        l.price_version, l.adjusts, l.note, l.created_at, l.budgets, ${USAGE_COLUMNS}
       from ledger as l
       left join completion as c on c.account_id = l.account_id and c.id = l.completion_id
       where l.account_id = ${accountId} and l.number > ${after} and l.number <= ${until}
@@ -135,5 +137,6 @@ export function checkSeal(
 function lineOf(row: AuditedRow): string {
   const { number, kind, debit, credit, amount_nano_usd: amount, balance_nano_usd: balance } = row
   const of = [row.completion_id, row.key_id, row.price_version, row.adjusts, row.note]
-  return `${JSON.stringify([number, kind, debit, credit, String(amount), String(balance), ...of, row.created_at])}\n`
+  const line = [number, kind, debit, credit, String(amount), String(balance), ...of, row.created_at]
+  return `${JSON.stringify(row.budgets === null ? line : [...line, row.budgets])}\n` // older seals are of rows without any
 }

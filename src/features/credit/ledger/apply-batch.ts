@@ -4,8 +4,29 @@ import type { RunningEstimate, SavedResult } from '../../../domain/credit.ts'
 import type { AccountId, CompletionId, KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { monthNumber, monthStart } from '../../../lib/time.ts'
+import {
+  type BudgetReads,
+  type BudgetWork,
+  countedBy,
+  currentBudgets,
+  heldBudgets,
+  type LoadedBudgets,
+  moveBudgets,
+  noBudgetsLoaded,
+} from './batch-budgets.ts'
 import { applyUnit } from './rules.ts'
-import type { AccountState, AlertRow, Applied, HoldState, KeyState, LedgerRow, PriorCharge, Snapshot } from './state.ts'
+import type {
+  AccountState,
+  AlertRow,
+  Applied,
+  BudgetAlertRow,
+  BudgetState,
+  HoldState,
+  KeyState,
+  LedgerRow,
+  PriorCharge,
+  Snapshot,
+} from './state.ts'
 import type {
   EntryKey,
   EntryUnit,
@@ -37,6 +58,8 @@ export interface LoadedAccount {
   /** What must have been available when the account was read, for all holds that were granted since to be covered. */
   neededNanoUsd: NanoUsd
   readonly keys: Map<KeyId, LoadedKey>
+  /** Undefined: no unit needed any. */
+  budgets: LoadedBudgets | undefined
 }
 
 export interface HoldKey {
@@ -74,7 +97,7 @@ export interface LedgerTransaction {
   /** Removes it. Taking the row is what resolves a hold, once (LED-6): whoever comes later finds none. */
   takeHold(ref: HoldKey): HoldState | undefined
   /** False: there is one of this id; it stays as it is. */
-  insertHold(unit: HoldUnit, amount: NanoUsd): boolean
+  insertHold(unit: HoldUnit, hold: Pick<HoldState, 'amount' | 'budgets'>): boolean
   raiseHold(ref: HoldKey, amount: NanoUsd): void
   /** Ignored where the hold is gone. */
   setEstimate(estimate: RunningEstimate): void
@@ -93,6 +116,8 @@ export interface LedgerTransaction {
   isCorrected(ref: RowRef): boolean
   insertEntryKey(once: EntryKey, entry: LedgerEntry): void
   insertAlert(accountId: AccountId, alert: AlertRow): void
+  readonly budgets: BudgetReads
+  insertBudgetAlert(accountId: AccountId, alert: BudgetAlertRow): void
 }
 
 export interface BatchResult {
@@ -141,13 +166,14 @@ interface Known {
   readonly account: LoadedAccount
   readonly key?: LoadedKey | undefined
   readonly ancestors?: readonly LoadedAncestor[] | undefined
+  readonly budgets?: readonly BudgetState[] | undefined
   readonly hold?: HoldState | undefined
   readonly charged?: PriorCharge | undefined
   readonly keySpentBefore?: NanoUsd
 }
 
-function snapshotOf({ account, key, ancestors, hold, charged, keySpentBefore = NO_CREDIT }: Known): Snapshot {
-  const snapshot = { account: account.state, key: key?.state, hold, charged, keySpentBefore }
+function snapshotOf({ account, key, ancestors, budgets, hold, charged, keySpentBefore = NO_CREDIT }: Known): Snapshot {
+  const snapshot = { account: account.state, key: key?.state, budgets, hold, charged, keySpentBefore }
   if (ancestors === undefined) return snapshot
   const above = ancestors.map(({ key: one, spentBefore }) => ({ state: one?.state, spentBefore }))
   return { ...snapshot, ancestors: above }
@@ -161,8 +187,10 @@ function applyResult({ transaction }: BatchState, { account, key, ancestors }: K
     const above = ancestors?.[at]?.key
     if (state !== undefined && above !== undefined) above.state = state
   })
+  if (applied.budgets !== undefined && account.budgets !== undefined) moveBudgets(account.budgets, applied.budgets)
   for (const row of applied.rows) transaction.insertLedgerRow(account.id, row)
   for (const alert of applied.alerts) transaction.insertAlert(account.id, alert)
+  for (const alert of applied.budgetAlerts ?? []) transaction.insertBudgetAlert(account.id, alert)
   return applied.outcome
 }
 
@@ -178,13 +206,17 @@ function performHold(work: BatchState, asked: HoldUnit): Outcome {
   const key = unit.keyBudgetNanoUsd === undefined ? undefined : loadKey(work, account, unit.keyId)
   const keySpentBefore = key !== undefined && key.state === undefined ? spentBefore(transaction, unit) : NO_CREDIT
   const ancestors = budgetsAbove(work, account, unit)
-  const applied = applyUnit(unit, snapshotOf({ account, key, ancestors, keySpentBefore }), transaction.now)
+  const budgets = hasBudgets(account)
+    ? currentBudgets(budgetWork(work, account), countedBy(unit, idsAbove(unit)))
+    : undefined
+  const known = { account, key, ancestors, budgets }
+  const applied = applyUnit(unit, snapshotOf({ ...known, keySpentBefore }), transaction.now)
   const { hold } = applied
   if (hold === undefined || hold === 'ended') {
-    return transaction.readHold(unit) === undefined ? applyResult(work, { account, key, ancestors }, applied) : ALREADY
+    return transaction.readHold(unit) === undefined ? applyResult(work, known, applied) : ALREADY
   }
-  if (!transaction.insertHold(unit, hold.amount)) return ALREADY
-  applyResult(work, { account, key, ancestors }, applied)
+  if (!transaction.insertHold(unit, hold)) return ALREADY
+  applyResult(work, known, applied)
   if (unit.terms.billing === 'prepaid' && hold.amount > 0n) requireCredit(account)
   return applied.outcome
 }
@@ -197,7 +229,8 @@ function performSettle(work: BatchState, unit: SettleUnit): Outcome {
   const charged = hold === undefined ? transaction.readCharged(record) : undefined
   const key = loadKey(work, account, hold?.keyId ?? record.keyId)
   const ancestors = keysAbove(work, account, hold === undefined ? transaction.lineage(record) : idsAbove(hold))
-  const applied = applyUnit(unit, snapshotOf({ account, key, ancestors, hold, charged }), transaction.now)
+  const budgets = budgetsOfSettlement(work, account, { unit, hold, charged })
+  const applied = applyUnit(unit, snapshotOf({ account, key, ancestors, budgets, hold, charged }), transaction.now)
   assertEnded(hold, applied)
   const { completion, corrects } = applied
   if (completion !== undefined && corrects !== undefined) transaction.correctCompletion(completion, corrects)
@@ -233,7 +266,8 @@ function performExtend(work: BatchState, unit: ExtendUnit): Outcome {
 function applyToHold(work: BatchState, unit: ReleaseUnit | ExtendUnit, hold: HoldState) {
   const account = loadAccount(work, unit.accountId)
   const key = hold.ofKeyBudget ? loadKey(work, account, hold.keyId) : undefined
-  const known = { account, key, ancestors: keysAbove(work, account, idsAbove(hold)) }
+  const budgets = hold.budgets && heldBudgets(budgetWork(work, account), hold.budgets)
+  const known = { account, key, ancestors: keysAbove(work, account, idsAbove(hold)), budgets }
   return { known, applied: applyUnit(unit, snapshotOf({ ...known, hold }), work.transaction.now) }
 }
 
@@ -259,6 +293,34 @@ function performEntry(work: BatchState, unit: EntryUnit): Outcome {
   const outcome = applyResult(work, known, applyUnit(unit, snapshotOf(known), transaction.now))
   if (once !== undefined && outcome.kind === 'entered') transaction.insertEntryKey(once, outcome.entry)
   return outcome
+}
+
+function hasBudgets({ state }: LoadedAccount): boolean {
+  return state?.hasBudgets === true
+}
+
+function budgetWork({ transaction }: BatchState, account: LoadedAccount): BudgetWork {
+  account.budgets ??= noBudgetsLoaded()
+  return { reads: transaction.budgets, now: transaction.now, accountId: account.id, loaded: account.budgets }
+}
+
+interface Settlement {
+  readonly unit: SettleUnit
+  readonly hold: HoldState | undefined
+  readonly charged: PriorCharge | undefined
+}
+
+/** Those in which it is held or was charged; without either, the current ones of its key. */
+function budgetsOfSettlement(
+  work: BatchState,
+  account: LoadedAccount,
+  { unit, hold, charged }: Settlement,
+): readonly BudgetState[] | undefined {
+  const refs = hold === undefined ? charged?.entry?.budgets : hold.budgets
+  if (refs !== undefined) return heldBudgets(budgetWork(work, account), refs)
+  if (hold !== undefined || charged?.entry !== undefined || !hasBudgets(account)) return undefined
+  const { record } = unit
+  return currentBudgets(budgetWork(work, account), countedBy(record, work.transaction.lineage(record)))
 }
 
 /** The row of the hold is gone by now: rules that left it open would lose what it holds. */
@@ -291,7 +353,7 @@ function loadAccount({ transaction, accounts }: BatchState, id: AccountId): Load
   let account = accounts.get(id)
   if (account === undefined) {
     const read = transaction.readAccount(id)
-    account = { id, read, state: read, neededNanoUsd: NOTHING_NEEDED, keys: new Map() }
+    account = { id, read, state: read, neededNanoUsd: NOTHING_NEEDED, keys: new Map(), budgets: undefined }
     accounts.set(id, account)
   }
   return account
@@ -329,7 +391,7 @@ function keysAbove(
   return ids.map((id) => ({ key: loadKey(work, account, id), spentBefore: NO_CREDIT }))
 }
 
-function idsAbove({ ancestors }: HoldState): readonly KeyId[] | undefined {
+function idsAbove({ ancestors }: Pick<HoldState | HoldUnit, 'ancestors'>): readonly KeyId[] | undefined {
   return ancestors?.map(({ keyId }) => keyId)
 }
 

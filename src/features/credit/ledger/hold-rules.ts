@@ -1,13 +1,15 @@
-/** What a request may hold: within the account's credit, its budget and its key's budget, all in one step. */
-import { CREDIT_SCOPES, type CreditScope, MIN_FLEXIBLE_TOKENS } from '../../../domain/credit.ts'
+/** What a request may hold: within the account's credit and the budgets of all levels, all in one step. */
+import { CREDIT_SCOPES, type CreditScope, MIN_FLEXIBLE_TOKENS, type RefusalScope } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { chargeNanoUsd } from '../../../domain/price/price.ts'
 import { monthStart } from '../../../lib/time.ts'
+import { budgetAlertsOfRefusal } from './budget-rules.ts'
 import { alertsOfRefusal, keyInMonth, type RolledOver, rollOverMonth } from './movements.ts'
 import {
   ALREADY,
   type Applied,
+  type BudgetState,
   changed,
   type HoldState,
   heldAncestors,
@@ -25,6 +27,7 @@ interface Limits extends RolledOver {
   readonly key: KeyState | undefined
   /** The same of the keys above it. */
   readonly ancestors: readonly Budgeted[] | undefined
+  readonly budgets: readonly BudgetState[] | undefined
   readonly now: number
 }
 
@@ -44,19 +47,20 @@ export function applyHold(unit: HoldUnit, snapshot: Snapshot, now: number): Appl
   const keyBudget = unit.keyBudgetNanoUsd
   const key = keyBudget === undefined ? undefined : budgetedKey(snapshot, account.month)
   const ancestors = unit.ancestors && budgetsAbove(unit.ancestors, snapshot, account.month)
-  const limits: Limits = { account, rows, terms: unit.terms, keyBudget, key, ancestors, now }
+  const { budgets } = snapshot
+  const limits: Limits = { account, rows, terms: unit.terms, keyBudget, key, ancestors, budgets, now }
   const requested = worstCost(unit, unit.outputTokens)
-  const scope = scopeTooSmall(requested, limits)
-  if (scope === undefined)
-    return held(newHold(unit, requested), { more: requested, outputTokens: unit.outputTokens }, limits)
+  const tooSmall = limitTooSmall(requested, limits)
+  if (tooSmall === undefined)
+    return held(newHold(unit, requested, budgets), { more: requested, outputTokens: unit.outputTokens }, limits)
   const affordable = affordableTokens(unit, limits)
   if (unit.flexible && affordable >= MIN_FLEXIBLE_TOKENS) {
     const amount = worstCost(unit, affordable)
-    return held(newHold(unit, amount), { more: amount, outputTokens: affordable }, limits)
+    return held(newHold(unit, amount, budgets), { more: amount, outputTokens: affordable }, limits)
   }
   const least = worstCost(unit, Math.min(unit.outputTokens, MIN_FLEXIBLE_TOKENS))
-  const outcome = refused({ scope, required: requested, least, affordable }, limits, snapshot)
-  return unit.tentative ? { ...outcome, alerts: NOTHING.alerts } : outcome
+  const outcome = refused({ tooSmall, required: requested, least, affordable }, limits, snapshot)
+  return unit.tentative ? { ...outcome, alerts: NOTHING.alerts, budgetAlerts: [] } : outcome
 }
 
 /** Raises an open hold. A budget that the key was given after the hold was made does not count for it. */
@@ -71,19 +75,26 @@ export function applyExtend(unit: ExtendUnit, snapshot: Snapshot, now: number): 
     return { keyId, nanoUsd: ofBudget ? (budget?.nanoUsd ?? NO_LIMIT) : undefined }
   })
   const ancestors = above && budgetsAbove(above, snapshot, account.month)
-  const limits: Limits = { account, rows, terms: unit.terms, keyBudget, key, ancestors, now }
+  const { budgets } = snapshot
+  const limits: Limits = { account, rows, terms: unit.terms, keyBudget, key, ancestors, budgets, now }
   const raised: HoldState = { ...hold, amount: hold.amount + unit.nanoUsd }
-  const scope = scopeTooSmall(unit.nanoUsd, limits)
-  if (scope === undefined) return held(raised, { more: unit.nanoUsd, outputTokens: 0 }, limits)
-  return refused({ scope, required: unit.nanoUsd, least: raised.amount, affordable: 0 }, limits, snapshot)
+  const tooSmall = limitTooSmall(unit.nanoUsd, limits)
+  if (tooSmall === undefined) return held(raised, { more: unit.nanoUsd, outputTokens: 0 }, limits)
+  return refused({ tooSmall, required: unit.nanoUsd, least: raised.amount, affordable: 0 }, limits, snapshot)
 }
 
 /** Of a key that holds, and whose budget was taken away meanwhile. */
 const NO_LIMIT = 2n ** 62n
 
-function newHold({ keyId, keyBudgetNanoUsd, ancestors }: HoldUnit, amount: NanoUsd): HoldState {
-  const hold = { keyId, amount, ofKeyBudget: keyBudgetNanoUsd !== undefined }
-  return ancestors === undefined ? hold : { ...hold, ancestors: heldAncestors(ancestors) }
+function newHold(
+  { keyId, keyBudgetNanoUsd, ancestors }: HoldUnit,
+  amount: NanoUsd,
+  budgets: readonly BudgetState[] | undefined,
+): HoldState {
+  const own = { keyId, amount, ofKeyBudget: keyBudgetNanoUsd !== undefined }
+  const hold = ancestors === undefined ? own : { ...own, ancestors: heldAncestors(ancestors) }
+  if (budgets === undefined) return hold
+  return { ...hold, budgets: budgets.map(({ budgetId, start }) => ({ budgetId, start })) }
 }
 
 function budgetedKey({ key, keySpentBefore }: Pick<Snapshot, 'key' | 'keySpentBefore'>, month: number): KeyState {
@@ -115,41 +126,73 @@ function left(scope: CreditScope, { account, terms, keyBudget, key, ancestors }:
     case 'account_budget':
       return account.monthlyBudget === undefined ? undefined : account.monthlyBudget - account.spent - account.held
     case 'key_budget':
-      return leastLeft({ budget: keyBudget, key }, ancestors)
+      return tightestOf({ budget: keyBudget, key }, ancestors)?.left
   }
 }
 
-/** Of a key and those above it: what the tightest of their budgets has left. */
-function leastLeft(own: Budgeted, ancestors: readonly Budgeted[] | undefined): NanoUsd | undefined {
-  let least = leftOf(own)
+interface KeyRoom {
+  readonly left: NanoUsd
+  readonly limit: NanoUsd
+}
+
+/** Of a key and those above it: the budget that has the least left. */
+function tightestOf(own: Budgeted, ancestors: readonly Budgeted[] | undefined): KeyRoom | undefined {
+  let least = roomOf(own)
   if (ancestors === undefined) return least
   for (const ancestor of ancestors) {
-    const room = leftOf(ancestor)
-    if (room !== undefined && (least === undefined || room < least)) least = room
+    const room = roomOf(ancestor)
+    if (room !== undefined && (least === undefined || room.left < least.left)) least = room
   }
   return least
 }
 
-function leftOf({ budget, key }: Budgeted): NanoUsd | undefined {
-  return budget === undefined || key === undefined ? undefined : budget - key.spent - key.held
+function roomOf({ budget, key }: Budgeted): KeyRoom | undefined {
+  return budget === undefined || key === undefined ? undefined : { left: budget - key.spent - key.held, limit: budget }
 }
 
-function scopeTooSmall(amount: NanoUsd, limits: Limits): CreditScope | undefined {
+function leftOfBudget({ action, limit, spent, held }: BudgetState): NanoUsd | undefined {
+  return limit === undefined || action === 'warn' ? undefined : limit - spent - held
+}
+
+/** A limit that an amount does not fit. */
+interface TooSmall {
+  readonly scope: RefusalScope
+  readonly left: NanoUsd
+  /** Undefined: it is credit, or a monthly budget of account or key. */
+  readonly budget: BudgetState | undefined
+}
+
+/** The first, by scope and level. */
+function limitTooSmall(amount: NanoUsd, limits: Limits): TooSmall | undefined {
   if (amount === 0n) return undefined
   for (const scope of CREDIT_SCOPES) {
     const room = left(scope, limits)
-    if (room !== undefined && amount > room) return scope
+    if (room !== undefined && amount > room) return { scope, left: room, budget: undefined }
+  }
+  if (limits.budgets === undefined) return undefined
+  for (const budget of limits.budgets) {
+    const room = leftOfBudget(budget)
+    if (room !== undefined && amount > room) return { scope: `${budget.level}_budget`, left: room, budget }
   }
   return undefined
+}
+
+/** Of the budget that was too small; undefined for credit. */
+function limitOf({ scope, budget }: TooSmall, limits: Limits): NanoUsd | undefined {
+  if (budget !== undefined) return budget.limit
+  if (scope === 'account_budget') return limits.account.monthlyBudget
+  if (scope === 'credit') return undefined
+  return tightestOf({ budget: limits.keyBudget, key: limits.key }, limits.ancestors)?.limit
 }
 
 /** Of one choice: the most that fits all limits. For requests that do not fit. */
 function affordableTokens(unit: HoldUnit, limits: Limits): number {
   let least: NanoUsd | undefined
-  for (const scope of CREDIT_SCOPES) {
-    const room = left(scope, limits)
+  const narrow = (room: NanoUsd | undefined): void => {
     if (room !== undefined && (least === undefined || room < least)) least = room
   }
+  for (const scope of CREDIT_SCOPES) narrow(left(scope, limits))
+  for (const budget of limits.budgets ?? []) narrow(leftOfBudget(budget))
   return tokensWithin(unit, least ?? 0n)
 }
 
@@ -163,13 +206,14 @@ export function tokensWithin(unit: HoldUnit, room: NanoUsd): number {
 function held(
   hold: HoldState,
   { more, outputTokens }: { readonly more: NanoUsd; readonly outputTokens: number },
-  { account, rows, key, ancestors }: Limits,
+  { account, rows, key, ancestors, budgets }: Limits,
 ): Applied {
   return {
     ...NOTHING,
     account: { ...account, held: account.held + more },
     key: key === undefined ? undefined : { ...key, held: key.held + more },
     ancestors: ancestors?.map(({ key: above }) => above && { ...above, held: above.held + more }),
+    budgets: budgets?.map((budget) => ({ ...budget, held: budget.held + more })),
     hold,
     rows,
     outcome: { kind: 'held', nanoUsd: hold.amount, outputTokens },
@@ -177,7 +221,7 @@ function held(
 }
 
 interface Shortfall {
-  readonly scope: CreditScope
+  readonly tooSmall: TooSmall
   readonly required: NanoUsd
   /** What the least useful answer would cost. */
   readonly least: NanoUsd
@@ -185,16 +229,24 @@ interface Shortfall {
 }
 
 /** Nothing is held; what the month brought stays. */
-function refused(shortfall: Shortfall, limits: Limits, snapshot: Snapshot): Applied {
+function refused({ tooSmall, required, least, affordable }: Shortfall, limits: Limits, snapshot: Snapshot): Applied {
   const { account, rows, now } = limits
+  const { scope, budget } = tooSmall
   const outcome: Refusal = {
     kind: 'refused',
-    scope: shortfall.scope,
-    requiredNanoUsd: shortfall.required,
-    availableNanoUsd: left(shortfall.scope, limits) ?? 0n,
-    affordableTokens: shortfall.affordable,
-    resetsAt: shortfall.scope === 'credit' ? undefined : monthStart(account.month + 1),
+    scope,
+    limitNanoUsd: limitOf(tooSmall, limits),
+    requiredNanoUsd: required,
+    availableNanoUsd: tooSmall.left,
+    affordableTokens: affordable,
+    resetsAt: budget === undefined ? monthlyReset(scope, account.month) : budget.end,
+    budget: budget && { id: budget.budgetId, level: budget.level, window: budget.window },
   }
-  const alerts = alertsOfRefusal(shortfall, account, now)
-  return { ...NOTHING, account: changed(account, snapshot), rows, alerts, outcome }
+  const refusal = { ...NOTHING, account: changed(account, snapshot), rows, outcome }
+  if (budget === undefined) return { ...refusal, alerts: alertsOfRefusal({ scope, least }, account, now) }
+  return { ...refusal, budgetAlerts: budgetAlertsOfRefusal(budget, { least, thresholds: account.thresholds, now }) }
+}
+
+function monthlyReset(scope: RefusalScope, month: number): number | undefined {
+  return scope === 'credit' ? undefined : monthStart(month + 1)
 }

@@ -1,10 +1,17 @@
 /** How an account's credit moves: rows of its ledger, what a new month brings, and the alerts that an account gets. */
 import type { LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
-import type { CreditScope } from '../../../domain/credit.ts'
+import type { RefusalScope } from '../../../domain/credit.ts'
 import type { CompletionId, KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { monthNumber } from '../../../lib/time.ts'
-import { type AccountState, type AlertRow, CREATED, type KeyState, type LedgerRow } from './state.ts'
+import {
+  type AccountState,
+  type AlertRow,
+  type BudgetWindowRef,
+  CREATED,
+  type KeyState,
+  type LedgerRow,
+} from './state.ts'
 import type { PlanTerms } from './unit.ts'
 
 interface Movement {
@@ -18,6 +25,8 @@ interface Movement {
   readonly note?: string | undefined
   /** A refund of what counts as spent this month: it does not any more. */
   readonly unspent?: boolean
+  /** In which it counts. */
+  readonly budgets?: readonly BudgetWindowRef[] | undefined
 }
 
 /** The note of entries that correct the charge of an estimate to what the request came to. */
@@ -60,6 +69,7 @@ export function moveCredit(account: AccountState, movement: Movement, now: numbe
     adjusts: movement.adjusts,
     note: movement.note,
     createdAt,
+    ...(movement.budgets === undefined ? {} : { budgets: movement.budgets }),
   }
   const moved: AccountState = {
     ...account,
@@ -179,7 +189,7 @@ function thresholdsReached(
  * the request was too large, or others hold what it needs and may give it back.
  */
 export function alertsOfRefusal(
-  { scope, least }: { readonly scope: CreditScope; readonly least: NanoUsd },
+  { scope, least }: { readonly scope: RefusalScope; readonly least: NanoUsd },
   account: AccountState,
   now: number,
 ): readonly AlertRow[] {

@@ -1,6 +1,8 @@
 /** Rows of the ledger's tables: the columns that both databases write, and what the rules read of them. */
 import { createHash } from 'node:crypto'
+import type { Insertable, Selectable } from 'kysely'
 import type {
+  BudgetTable,
   CompletionTable,
   CreditTable,
   KeySpendingTable,
@@ -9,14 +11,19 @@ import type {
 } from '../../../db/schema/schema.ts'
 import { attemptLogText, type CompletionRecord } from '../../../domain/completion.ts'
 import { DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
-import type { AccountId, KeyId } from '../../../domain/ids.ts'
+import type { AccountId, BudgetId, KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { chargeNanoUsd, usageDetailText } from '../../../domain/price/price.ts'
 import { canonicalJson } from '../../../lib/json.ts'
+import type { KnownBudget } from './batch-budgets.ts'
 import {
   type AccountState,
   type AlertRow,
+  type BudgetAlertRow,
+  type BudgetWindowRef,
+  CREATED,
   type HeldAncestor,
+  type HoldState,
   heldAncestors,
   type KeyState,
   type LedgerRow,
@@ -24,6 +31,8 @@ import {
 } from './state.ts'
 import type { EntryKey, HoldUnit, KeyedEntry, LedgerEntry, NewEntry } from './unit.ts'
 import type { UsageSum } from './usage-sums.ts'
+
+const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
 
 /** A column that is written, and where its value comes from. Absent is null, true is 1 and false is 0. */
 export interface Column<Row> {
@@ -70,10 +79,14 @@ export const STATE_COLUMNS: readonly Column<AccountState>[] = [
 ]
 export const ACCOUNT_COLUMNS = namesOf(STATE_COLUMNS)
 
+/** What is read of an account. */
+export const READ_ACCOUNT_COLUMNS = `${ACCOUNT_COLUMNS}, has_budgets`
+
 /** A hold as it is made, or raised before it was written. */
 export interface NewHold {
   readonly unit: HoldUnit
   readonly amount: NanoUsd
+  readonly budgets?: HoldState['budgets']
 }
 
 export const HOLDS: Insertion<NewHold> = {
@@ -98,6 +111,7 @@ export const HOLDS: Insertion<NewHold> = {
     whole('byok_fee_ppm', ({ unit }) => unit.byokFeePpm),
     text('api', ({ unit }) => unit.api),
     text('team_id', ({ unit }) => unit.teamId),
+    text('budgets', ({ budgets }) => windowsText(budgets)),
   ],
 }
 
@@ -166,6 +180,7 @@ export const LEDGER_ROWS: Insertion<OfAccount<LedgerRow>> = {
     whole('adjusts', ({ row }) => row.adjusts),
     text('note', ({ row }) => row.note),
     whole('created_at', ({ row }) => row.createdAt),
+    text('budgets', ({ row }) => windowsText(row.budgets)),
   ],
 }
 
@@ -176,6 +191,21 @@ export const ALERTS: Insertion<OfAccount<AlertRow>> = {
     whole('month', ({ row }) => row.month),
     text('event', ({ row }) => row.event),
     text('basis', ({ row }) => row.basis),
+    whole('threshold', ({ row }) => row.threshold),
+    whole('spent_nano_usd', ({ row }) => row.spent),
+    whole('limit_nano_usd', ({ row }) => row.limit),
+    whole('created_at', ({ row }) => row.createdAt),
+    whole('told', () => 0),
+  ],
+  rest: 'on conflict do nothing',
+}
+
+export const BUDGET_ALERTS: Insertion<OfAccount<BudgetAlertRow>> = {
+  table: 'budget_alert',
+  columns: [
+    text('account_id', ({ accountId }) => accountId),
+    text('budget_id', ({ row }) => row.budgetId),
+    whole('starts_at', ({ row }) => row.start),
     whole('threshold', ({ row }) => row.threshold),
     whole('spent_nano_usd', ({ row }) => row.spent),
     whole('limit_nano_usd', ({ row }) => row.limit),
@@ -220,7 +250,23 @@ function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
 export const HOURS = sumsBy('usage_hour', 'hour')
 export const DAYS = sumsBy('usage_rollup', 'day')
 
-export type AccountRow = Omit<CreditTable, 'account_id' | 'retired_nano_usd'>
+export type AccountRow = Omit<Selectable<CreditTable>, 'account_id' | 'retired_nano_usd'>
+
+/** The row with which `credit` begins for an account, without the account. */
+export const CREATED_ROW: Omit<Insertable<CreditTable>, 'account_id'> = {
+  balance_nano_usd: CREATED.balance,
+  held_nano_usd: CREATED.held,
+  allowance_nano_usd: CREATED.allowance,
+  month: CREATED.month,
+  granted_month: CREATED.grantedMonth,
+  spent_nano_usd: CREATED.spent,
+  entries: CREATED.entries,
+  entered_at: CREATED.enteredAt,
+  monthly_budget_nano_usd: null,
+  max_overrun_nano_usd: null,
+  alert_thresholds: DEFAULT_THRESHOLDS_TEXT,
+  retired_nano_usd: 0n,
+}
 
 export function accountState(row: AccountRow): AccountState {
   return {
@@ -235,10 +281,9 @@ export function accountState(row: AccountRow): AccountState {
     monthlyBudget: row.monthly_budget_nano_usd ?? undefined,
     maxOverrun: row.max_overrun_nano_usd ?? undefined,
     thresholds: parseThresholds(row.alert_thresholds),
+    hasBudgets: row.has_budgets === 1,
   }
 }
-
-const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
 
 function parseThresholds(text: string): readonly number[] {
   if (text === DEFAULT_THRESHOLDS_TEXT) return DEFAULT_ALERT_THRESHOLDS
@@ -266,7 +311,7 @@ export type ChargedRow = Pick<
   | 'usage_source'
 >
 
-export type ChargeEntry = Pick<LedgerTable, 'number' | 'created_at'>
+export type ChargeEntry = Pick<LedgerTable, 'number' | 'created_at' | 'budgets'>
 
 /** Only the entry of an estimate is asked for. */
 export function mayBeCorrected({ status, usage_source: source, cost_nano_usd: cost }: ChargedRow): boolean {
@@ -301,7 +346,7 @@ export const ENTRY_OF_KEY = `select asked.key, asked.fingerprint, ledger.account
 from ledger_entry_key as asked
 join ledger on ledger.account_id = asked.account_id and ledger.number = asked.number`
 
-type EntryRow = Omit<LedgerTable, 'debit' | 'credit'>
+type EntryRow = Omit<LedgerTable, 'debit' | 'credit' | 'budgets'>
 export type EntryOfKeyRow = Pick<LedgerEntryKeyTable, 'key' | 'fingerprint'> & EntryRow
 
 export function keyedEntryOf(row: EntryOfKeyRow): KeyedEntry {
@@ -335,4 +380,48 @@ export function parseAncestors(text: string | null): readonly HeldAncestor[] | u
     const ofBudget = name.startsWith('+')
     return { keyId: (ofBudget ? name.slice(1) : name) as KeyId, ofBudget } // as `ancestorsText` wrote it
   })
+}
+
+/** `id@start` of each window, in the columns `hold.budgets` and `ledger.budgets`. */
+export function windowsText(windows: readonly BudgetWindowRef[] | undefined): string | undefined {
+  return windows?.map(({ budgetId, start }) => `${budgetId}@${start}`).join(' ')
+}
+
+export function parseWindows(text: string | null): readonly BudgetWindowRef[] | undefined {
+  if (text === null || text === '') return undefined
+  return text.split(' ').map((name) => {
+    const at = name.lastIndexOf('@')
+    return { budgetId: name.slice(0, at) as BudgetId, start: Number(name.slice(at + 1)) } // as `windowsText` wrote it
+  })
+}
+
+export function chargeEntry({
+  number,
+  created_at: createdAt,
+  budgets,
+}: ChargeEntry): NonNullable<PriorCharge['entry']> {
+  return budgets === null ? { number, createdAt } : { number, createdAt, budgets: parseWindows(budgets) }
+}
+
+/** Columns of `KnownBudget`. @param now SQL of the time. */
+export function budgetColumns(now: string): string {
+  return `budget.id, budget.level, budget.period, budget.timezone, budget.starts_at, budget.action, budget.ended_at,
+  budget.limit_nano_usd + coalesce((select sum(amount_nano_usd) from budget_raise
+    where budget_raise.account_id = budget.account_id and budget_raise.budget_id = budget.id
+      and budget_raise.ends_at > ${now}), 0) as limit_nano_usd`
+}
+
+export type BudgetRow = Omit<BudgetTable, 'account_id' | 'subject' | 'position' | 'created_at'>
+
+export function knownBudget(row: BudgetRow): KnownBudget {
+  return {
+    id: row.id,
+    level: row.level,
+    window: row.period,
+    timezone: row.timezone,
+    startsAt: row.starts_at ?? undefined,
+    action: row.action,
+    limit: row.limit_nano_usd,
+    isRemoved: row.ended_at !== null,
+  }
 }

@@ -106,6 +106,8 @@ test('LED-3: a hold that fits exactly is granted, one nano-dollar more is refuse
   assert.deepEqual(on.run(holdUnit({ outputTokens: 101 })), {
     kind: 'refused',
     scope: 'credit',
+    limitNanoUsd: undefined,
+    budget: undefined,
     requiredNanoUsd: 101n,
     availableNanoUsd: 100n,
     affordableTokens: 100,

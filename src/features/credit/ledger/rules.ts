@@ -3,12 +3,14 @@ import type { CompletionRecord } from '../../../domain/completion.ts'
 import { defaultOverrunNanoUsd } from '../../../domain/credit.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { monthNumber } from '../../../lib/time.ts'
+import { budgetAlertsOfCharge, chargedBudgets } from './budget-rules.ts'
 import { applyExtend, applyHold } from './hold-rules.ts'
 import { alertsOfCharge, atLeastZero, keyInMonth, LATE_SETTLEMENT, moveCredit, rollOverMonth } from './movements.ts'
 import {
   type AccountState,
   ALREADY,
   type Applied,
+  type BudgetWindowRef,
   changed,
   type HoldState,
   type KeyState,
@@ -137,8 +139,11 @@ function applySettle(unit: SettleUnit, snapshot: Snapshot, now: number): Applied
   const record = withinCap(unit.record, 0n, chargeLimit(before, terms, promised))
   const cost = record.costNanoUsd
   const { month } = before
+  const held = hold?.amount ?? 0n
+  const budgets = chargedBudgets(snapshot.budgets, { cost, held })
   const settled: Applied = {
     ...NOTHING,
+    budgets,
     key: snapshot.key && chargedKey(snapshot.key, { hold, cost, month }),
     ancestors: chargedAncestors(snapshot, { cost, month }),
     hold: hold && 'ended',
@@ -146,9 +151,10 @@ function applySettle(unit: SettleUnit, snapshot: Snapshot, now: number): Applied
     outcome: outcomeOf(record),
   }
   if (cost === 0n) return { ...settled, account: changed(before, snapshot), rows: current.rows }
-  const { account, row } = moveCredit(before, chargeOf(record), now)
+  const { account, row } = moveCredit(before, { ...chargeOf(record), budgets: windowsOf(snapshot) }, now)
   const alerts = alertsOfCharge(before, { account, terms }, now)
-  return { ...settled, account, rows: [...current.rows, row], alerts }
+  const budgetAlerts = budgetAlertsOfCharge(snapshot.budgets, budgets, { thresholds: account.thresholds, now })
+  return { ...settled, account, rows: [...current.rows, row], alerts, budgetAlerts }
 }
 
 function outcomeOf({ unbilledNanoUsd }: CompletionRecord): Outcome {
@@ -156,7 +162,7 @@ function outcomeOf({ unbilledNanoUsd }: CompletionRecord): Outcome {
 }
 
 /** Returns the whole hold. The next unit that has the plan's terms updates the month. */
-function applyRelease({ account, key, ancestors, hold }: Snapshot): Applied {
+function applyRelease({ account, key, ancestors, budgets, hold }: Snapshot): Applied {
   if (hold === undefined) return ALREADY
   return {
     ...NOTHING,
@@ -166,8 +172,13 @@ function applyRelease({ account, key, ancestors, hold }: Snapshot): Applied {
       const state = ancestors?.[at]?.state
       return state && ofBudget ? { ...state, held: state.held - hold.amount } : undefined
     }),
+    budgets: chargedBudgets(budgets, { cost: 0n, held: hold.amount }),
     hold: 'ended',
   }
+}
+
+function windowsOf({ budgets }: Snapshot): readonly BudgetWindowRef[] | undefined {
+  return budgets?.map(({ budgetId, start }) => ({ budgetId, start }))
 }
 
 /** The keys above: the spending of a key counts for them too. */
@@ -238,13 +249,20 @@ function applyLateSettlement(unit: SettleUnit, snapshot: ChargedSnapshot, now: n
     return { ...NOTHING, account, rows: current.rows, completion: record, corrects: charged, outcome }
   }
   const unspent = more < 0n && charged.entry !== undefined && monthNumber(charged.entry.createdAt) === before.month
-  const { account, row } = moveCredit(before, { ...movementOf(record, charged), unspent }, now)
+  const { account, row } = moveCredit(
+    before,
+    { ...movementOf(record, charged), unspent, budgets: windowsOf(snapshot) },
+    now,
+  )
   const correction = { month: before.month, more: unspent || more > 0n ? more : 0n }
+  const budgets = chargedBudgets(snapshot.budgets, { cost: more, held: 0n })
   return {
     ...NOTHING,
     account,
     key: snapshot.key && correctedKey(snapshot.key, correction),
     ancestors: snapshot.ancestors?.map(({ state }) => state && correctedKey(state, correction)),
+    budgets,
+    budgetAlerts: budgetAlertsOfCharge(snapshot.budgets, budgets, { thresholds: account.thresholds, now }),
     rows: [...current.rows, row],
     alerts: alertsOfCharge(before, { account, terms }, now),
     completion: record,

@@ -1,8 +1,9 @@
 import type { LedgerBook } from '../../../db/schema/schema.ts'
+import type { BudgetAction, BudgetLevel, BudgetWindow } from '../../../domain/budget.ts'
 import type { CompletionRecord } from '../../../domain/completion.ts'
 import { DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
-import type { KeyId } from '../../../domain/ids.ts'
+import type { BudgetId, KeyId } from '../../../domain/ids.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import type { LedgerEntry, Outcome } from './unit.ts'
 
@@ -22,6 +23,8 @@ export interface AccountState {
   readonly maxOverrun: NanoUsd | undefined
   /** Percentages, ascending. */
   readonly thresholds: readonly number[]
+  /** It has rows in `budget`; read and never written by the ledger. */
+  readonly hasBudgets?: boolean
 }
 
 /** The row with which `credit` begins for an account; it changes in the same batch. */
@@ -46,6 +49,29 @@ export interface KeyState {
   readonly held: NanoUsd
 }
 
+/** A window of a budget, by the time at which it starts. */
+export interface BudgetWindowRef {
+  readonly budgetId: BudgetId
+  readonly start: number
+}
+
+/** A row of `budget_window`. */
+export interface WindowState {
+  readonly spent: NanoUsd
+  readonly held: NanoUsd
+}
+
+/** A budget in a window that a hold must fit, or in which it is held or charged. */
+export interface BudgetState extends BudgetWindowRef, WindowState {
+  readonly level: BudgetLevel
+  readonly window: BudgetWindow
+  readonly action: BudgetAction
+  /** With the raises in force; undefined: the budget was removed. */
+  readonly limit: NanoUsd | undefined
+  /** Undefined: the window never ends. */
+  readonly end: number | undefined
+}
+
 /** An open hold. */
 export interface HoldState {
   readonly keyId: KeyId
@@ -53,6 +79,8 @@ export interface HoldState {
   readonly ofKeyBudget: boolean
   /** The keys above its key, the nearest first; undefined: none. */
   readonly ancestors?: readonly HeldAncestor[] | undefined
+  /** Windows that hold the same amount; undefined: none. */
+  readonly budgets?: readonly BudgetWindowRef[] | undefined
 }
 
 /** A key above the unit's key, or its hold's key. */
@@ -71,6 +99,11 @@ export interface Snapshot {
   readonly key: KeyState | undefined
   /** The keys above that one, as the unit or its hold names them; undefined: none. */
   readonly ancestors?: readonly AncestorState[] | undefined
+  /**
+   * Of a hold unit, the budgets that it must fit. Of others, those in whose windows it is held or was charged; where there
+   * is neither, the current ones. Undefined: none.
+   */
+  readonly budgets?: readonly BudgetState[] | undefined
   /** The unit's hold; undefined: there is none. */
   readonly hold: HoldState | undefined
   /** What the unit's completion was charged already; looked up only where a settlement finds no hold. */
@@ -97,7 +130,9 @@ export interface PriorCharge
    * The number of its charge in the ledger, or of the last correction of that, and when it was charged; undefined: it cost
    * nothing, or is exact.
    */
-  readonly entry: { readonly number: number; readonly createdAt: number } | undefined
+  readonly entry:
+    | { readonly number: number; readonly createdAt: number; readonly budgets?: readonly BudgetWindowRef[] | undefined }
+    | undefined
 }
 
 /** A row of `ledger` without its account. */
@@ -106,6 +141,16 @@ export interface LedgerRow extends Omit<LedgerEntry, 'accountId' | 'nanoUsd' | '
   readonly credit: LedgerBook
   readonly amount: NanoUsd
   readonly balance: NanoUsd
+  /** Windows in which the amount counts as spent, or as not spent any more; undefined: none. */
+  readonly budgets?: readonly BudgetWindowRef[] | undefined
+}
+
+/** A row of `budget_alert` without its account. Written once, as those of `usage_alert`. */
+export interface BudgetAlertRow extends BudgetWindowRef {
+  readonly threshold: number
+  readonly spent: NanoUsd
+  readonly limit: NanoUsd
+  readonly createdAt: number
 }
 
 /** A row of `usage_alert` without its account. Written once: a second one with the same key is ignored. */
@@ -125,6 +170,9 @@ export interface Applied {
   readonly key: KeyState | undefined
   /** In the order of the snapshot's; undefined: none changed. */
   readonly ancestors?: readonly (KeyState | undefined)[] | undefined
+  /** In the order of the snapshot's; undefined: none changed. */
+  readonly budgets?: readonly BudgetState[] | undefined
+  readonly budgetAlerts?: readonly BudgetAlertRow[]
   /** `ended`: the row is deleted. An amount: the hold's new amount (`hold` and `extend`). */
   readonly hold: HoldState | 'ended' | undefined
   readonly rows: readonly LedgerRow[]

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { currentLocation, temporaryDatabase } from '../../../../test/support/database.ts'
 import { completionId } from '../../../../test/support/ledger/credit-model.ts'
@@ -16,6 +14,7 @@ import {
   settle,
   storeOn,
 } from '../../../../test/support/ledger/ledger-store.ts'
+import { holdInThreeProcesses } from '../../../../test/support/ledger/other-processes.ts'
 import type { OpenedDatabase } from '../../../db/database.ts'
 import type { SavedResult } from '../../../domain/credit.ts'
 import type { AccountId, KeyId } from '../../../domain/ids.ts'
@@ -57,6 +56,7 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     byok_fee_ppm: null,
     api: 'messages',
     team_id: null,
+    budgets: null,
   }
   assert.deepEqual(row, first)
   const estimate = {
@@ -226,41 +226,11 @@ test('INV-3: holds are granted to the last nano-dollar, also of what settlements
   assert.deepEqual(await creditOf(database), { balance: 310n, held: 310n, charges: 2, completions: 2 })
 })
 
-/** A process of its own that asks for holds when told, and says how many it got. */
-function otherProcess(t: TestContext, { ref, name, count }: { ref: string; name: string; count: number }) {
-  const at = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
-  const code = `
-    import { holdUnit } from ${at('../../../../test/support/ledger/credit-model.ts')}
-    import { openLocation } from ${at('../../../../test/support/database.ts')}
-    import { createCommitter } from ${at('../commit/committer.ts')}
-    import { createLedgerStore } from ${at('./store.ts')}
-    const database = await openLocation(${JSON.stringify(ref)})
-    const committer = createCommitter({ store: createLedgerStore(database), log: console })
-    console.log('ready')
-    process.stdin.once('data', async () => {
-      const holds = Array.from({ length: ${count} }, async (_, index) => {
-        if (index % 7 === 0) await new Promise(setImmediate)
-        return committer.hold(holdUnit({ id: 'chatcmpl-${name}-' + index }))
-      })
-      const outcomes = await Promise.all(holds)
-      console.log(outcomes.filter(({ kind }) => kind === 'held').length, outcomes.filter(({ kind }) => kind === 'refused').length)
-      process.exit()
-    })`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['pipe', 'pipe', 'inherit'] })
-  t.after(() => child.kill('SIGKILL'))
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  return { child, line: async () => String((await lines.next()).value) }
-}
-
 test('INV-3, F24: of 200 holds at once from three processes on one database, exactly the 10 that fit are granted', async (t) => {
   const ref = await currentLocation(t)
   const { database, db, commit } = await openStore(t, ref)
   await commit(purchase(1_099n))
-  const others = ['x', 'y', 'z'].map((name, index) => otherProcess(t, { ref, name, count: index === 0 ? 68 : 66 }))
-  for (const { line } of others) assert.equal(await line(), 'ready')
-  for (const { child } of others) child.stdin.write('go')
-  const counts = await Promise.all(others.map(async ({ line }) => (await line()).split(' ').map(Number)))
-  const [held, refused] = [0, 1].map((index) => counts.reduce((sum, count) => sum + (count[index] ?? 0), 0))
+  const { held, refused } = await holdInThreeProcesses(t, { ref, count: 200 })
   assert.deepEqual([held, refused], [10, 190])
   assert.equal((await db.selectFrom('hold').selectAll().execute()).length, 10)
   assert.deepEqual(await creditOf(database), { balance: 1_099n, held: 1_000n, charges: 0, completions: 0 })

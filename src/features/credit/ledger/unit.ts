@@ -3,10 +3,11 @@
  * (`rules.ts`) whatever the database. Units and outcomes are plain data: they cross to the database's thread.
  */
 import type { LedgerKind } from '../../../db/schema/schema.ts'
+import type { BudgetLevel, BudgetSubject, BudgetWindow } from '../../../domain/budget.ts'
 import type { CompletionRecord, RecordedApi } from '../../../domain/completion.ts'
-import type { CreditScope, RunningEstimate, SavedResult } from '../../../domain/credit.ts'
+import type { RefusalScope, RunningEstimate, SavedResult } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
-import type { AccountId, CompletionId, KeyId, TeamId } from '../../../domain/ids.ts'
+import type { AccountId, BudgetId, CompletionId, KeyId, TeamId } from '../../../domain/ids.ts'
 import { type NanoUsd, parseNanoUsd } from '../../../domain/money.ts'
 
 /** What of a plan concerns money. */
@@ -51,6 +52,8 @@ export interface HoldUnit {
   /** Absent: chat completions. */
   readonly api?: RecordedApi | undefined
   readonly teamId?: TeamId | undefined
+  /** Besides the account, the key, those above it, its person and its team: what else has budgets that count: tags. */
+  readonly subjects?: readonly BudgetSubject[] | undefined
 }
 
 /** Charges a completion and ends its hold. */
@@ -178,13 +181,23 @@ export type Unit =
 /** Why a hold was not granted. */
 export interface Refusal {
   readonly kind: 'refused'
-  readonly scope: CreditScope
+  readonly scope: RefusalScope
+  /** Of a budget; undefined for credit. */
+  readonly limitNanoUsd?: NanoUsd | undefined
+  /** Undefined: it is the account's credit, or a monthly budget of account or key. */
+  readonly budget?: RefusingBudget | undefined
   readonly requiredNanoUsd: NanoUsd
   readonly availableNanoUsd: NanoUsd
   /** Tokens of one choice that would fit. Not limited to what was asked for; 0 when the prompt alone does not fit. */
   readonly affordableTokens: number
-  /** Unix milliseconds; undefined for credit, which does not come back by itself. */
+  /** Unix milliseconds; undefined for credit and budgets that do not come back by themselves. */
   readonly resetsAt: number | undefined
+}
+
+export interface RefusingBudget {
+  readonly id: BudgetId
+  readonly level: BudgetLevel
+  readonly window: BudgetWindow
 }
 
 export interface LedgerEntry {

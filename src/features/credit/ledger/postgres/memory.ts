@@ -4,10 +4,12 @@ import type { RunningEstimate, SavedResult } from '../../../../domain/credit.ts'
 import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
 import type { NanoUsd } from '../../../../domain/money.ts'
 import type { EntryRef, HoldKey, KeyRef, LedgerTransaction, RowRef } from '../apply-batch.ts'
+import type { BudgetReads } from '../batch-budgets.ts'
 import type { NewHold, OfAccount } from '../rows.ts'
 import {
   type AccountState,
   type AlertRow,
+  type BudgetAlertRow,
   type HoldState,
   heldAncestors,
   type KeyState,
@@ -35,6 +37,7 @@ export interface BatchData {
   readonly entries: ReadonlyMap<string, KeyedEntry>
   /** By `nameOf` account and number: rows that entries of the batch correct, and that were corrected before. */
   readonly correctedRows: ReadonlySet<string>
+  readonly budgets: BudgetReads
 }
 
 export interface KeyCost {
@@ -68,6 +71,7 @@ function emptyWrites() {
     answers: [] as { readonly kept: SavedResult; readonly subjectId: CompletionId }[],
     rows: [] as OfAccount<LedgerRow>[],
     alerts: [] as OfAccount<AlertRow>[],
+    budgetAlerts: [] as OfAccount<BudgetAlertRow>[],
     /** By `nameOf` account and key. */
     entries: new Map<string, KeyedEntry & EntryKey>(),
   }
@@ -117,6 +121,8 @@ export function createMemoryTransaction(facts: BatchData): MemoryTransaction {
     isCorrected: (ref) => facts.correctedRows.has(rowKey(ref)) || isCorrectedInBatch(written, ref),
     insertEntryKey: (once, entry) => void written.entries.set(nameOf(entry.accountId, once.key), { ...once, entry }),
     insertAlert: (accountId, row) => void written.alerts.push({ accountId, row }),
+    budgets: facts.budgets,
+    insertBudgetAlert: (accountId, row) => void written.budgetAlerts.push({ accountId, row }),
   }
 }
 
@@ -126,7 +132,8 @@ function chargedInBatch({ completions, rows }: BatchWrites, { accountId, id }: H
   if (record === undefined) return undefined
   const entries = rows.filter(({ accountId: whose, row }) => whose === accountId && row.completionId === id)
   const [charge, last] = [entries[0]?.row, entries.at(-1)?.row]
-  return { ...record, entry: charge && last && { number: last.number, createdAt: charge.createdAt } }
+  const { budgets } = charge ?? {}
+  return { ...record, entry: charge && last && { number: last.number, createdAt: charge.createdAt, budgets } }
 }
 
 function isCorrectedInBatch({ rows }: BatchWrites, { accountId, number }: RowRef): boolean {
@@ -182,14 +189,14 @@ function holdsOf(
       taken.push(hold)
       return hold
     },
-    insertHold(unit, amount) {
+    insertHold(unit, { amount, budgets }) {
       const name = nameOf(unit.accountId, unit.id)
       if (find(name) !== undefined) return false
       estimates.delete(name) // belongs to an earlier hold
       const ofKeyBudget = unit.keyBudgetNanoUsd !== undefined
       const { accountId, id, keyId } = unit
       const ancestors = heldAncestors(unit.ancestors)
-      made.set(name, { accountId, id, keyId, amount, ofKeyBudget, ancestors, unit })
+      made.set(name, { accountId, id, keyId, amount, ofKeyBudget, ancestors, budgets, unit })
       return true
     },
     raiseHold({ accountId, id }, amount) {

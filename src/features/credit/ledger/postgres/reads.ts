@@ -5,22 +5,26 @@ import type { CompletionRecord } from '../../../../domain/completion.ts'
 import type { AccountId, KeyId } from '../../../../domain/ids.ts'
 import type { NanoUsd } from '../../../../domain/money.ts'
 import { type EntryRef, firstDayOfMonth, type HoldKey, type KeyRef, type RowRef } from '../apply-batch.ts'
+import { countedBy, type OwnedWindow } from '../batch-budgets.ts'
 import {
-  ACCOUNT_COLUMNS,
   type AccountRow,
   accountState,
   type ChargedRow,
+  chargeEntry,
   ENTRY_OF_KEY,
   type EntryOfKeyRow,
   keyedEntryOf,
   keyState,
   parseAncestors,
+  parseWindows,
   priorCharge,
+  READ_ACCOUNT_COLUMNS,
   text,
   whole,
 } from '../rows.ts'
 import type { AccountState, KeyState, PriorCharge } from '../state.ts'
 import type { EntryUnit, HoldUnit, Unit } from '../unit.ts'
+import { type BudgetQuery, budgetReadsOf, readBudgetFacts } from './budgets.ts'
 import { type BatchData, type KeyCost, nameOf, type OpenHold, rowKey } from './memory.ts'
 import { listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
 
@@ -35,7 +39,7 @@ const READ_CLOCK = `select (extract(epoch from clock_timestamp()) * 1000)::bigin
  * In the order of their IDs, so that batches of two processes cannot deadlock. Every change of an account's money is made
  * under this lock.
  */
-const LOCK_ACCOUNTS = `select account_id, ${ACCOUNT_COLUMNS}
+const LOCK_ACCOUNTS = `select account_id, ${READ_ACCOUNT_COLUMNS}
 from credit where account_id = any($1::text[]) order by account_id for no key update`
 
 const HOLD_KEY_COLUMNS = [text<HoldKey>('account_id', (hold) => hold.accountId), text<HoldKey>('id', (hold) => hold.id)]
@@ -44,7 +48,7 @@ const HOLD_KEY_COLUMNS = [text<HoldKey>('account_id', (hold) => hold.accountId),
 const READ_HOLDS: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
   sql: `select found.account_id, found.id, found.key_id, found.amount_nano_usd, found.of_key_budget,
-  found.ancestors, key_spending.month, key_spending.spent_nano_usd, key_spending.held_nano_usd
+  found.ancestors, found.budgets, key_spending.month, key_spending.spent_nano_usd, key_spending.held_nano_usd
 from ${rowsOf(HOLD_KEY_COLUMNS, 'asked')}
 cross join lateral (select hold.* from hold
   where hold.account_id = asked.account_id and hold.id = asked.id limit 1) as found
@@ -55,20 +59,20 @@ left join key_spending on key_spending.account_id = found.account_id and key_spe
 const READ_CHARGED: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
   sql: `select completion.account_id, completion.id, completion.key_id, model, completion.created_at, prompt_tokens,
-  completion_tokens, cost_nano_usd, unbilled_nano_usd, status, usage_source, entry.number, entry.created_at as entered_at
+  completion_tokens, cost_nano_usd, unbilled_nano_usd, status, usage_source, entry.number, entry.created_at as entered_at, entry.budgets
 from ${rowsOf(HOLD_KEY_COLUMNS, 'asked')}
 join completion on completion.account_id = asked.account_id and completion.id = asked.id
 left join lateral (
-  with recursive chain (number, created_at) as (
-    (select number, created_at from ledger
+  with recursive chain (number, created_at, budgets) as (
+    (select number, created_at, budgets from ledger
       where completion.status = 'incomplete' and completion.usage_source = 'estimated' and completion.cost_nano_usd > 0
         and ledger.account_id = asked.account_id and ledger.completion_id = asked.id and kind = 'charge' and adjusts is null
       order by number desc limit 1)
     union all
-    select ledger.number, chain.created_at from chain
+    select ledger.number, chain.created_at, chain.budgets from chain
       join ledger on ledger.account_id = asked.account_id and ledger.adjusts = chain.number
   )
-  select number, created_at from chain order by number desc limit 1
+  select number, created_at, budgets from chain order by number desc limit 1
 ) as entry on true`,
 }
 
@@ -115,6 +119,8 @@ function emptyRefs() {
     entries: [] as EntryRef[],
     /** Rows that entries correct. */
     adjusted: [] as RowRef[],
+    /** Holds to be made, for their budgets. */
+    made: [] as HoldUnit[],
   }
 }
 
@@ -146,7 +152,10 @@ function addRefs(refs: BatchRefs, unit: Unit): void {
   if (unit.kind === 'settle' || unit.kind === 'release') addEnd(refs, unit.kind === 'settle' ? unit.record : unit)
   if (unit.kind === 'entry') addEntry(refs, unit)
   if (unit.kind === 'settle') settlements.push(unit.record)
-  else if (unit.kind === 'hold') addBudgets(refs, unit)
+  else if (unit.kind === 'hold') {
+    refs.made.push(unit)
+    addBudgets(refs, unit)
+  }
 }
 
 function addEnd({ ended, endedTwice }: BatchRefs, { accountId, id }: HoldKey): void {
@@ -203,8 +212,48 @@ export async function readBatchData(
   const charged = await readCharged(client, refs, facts)
   const lineages = await readAncestors(client, refs, facts)
   const keyCosts = await readKeyCosts(client, refs, facts)
+  const budgets = budgetReadsOf(await readBudgetFacts(client, budgetQuery(refs, { ...facts, charged, lineages })))
   const keyed = entryRows.rows.map((row) => [nameOf(row.account_id, row.key), keyedEntryOf(row)] as const)
-  return { ...facts, keyCosts, lineages, charged, entries: new Map(keyed), correctedRows }
+  return { ...facts, budgets, keyCosts, lineages, charged, entries: new Map(keyed), correctedRows }
+}
+
+interface BudgetNeeds {
+  readonly accounts: ReadonlyMap<AccountId, AccountState>
+  readonly holds: ReadonlyMap<string, OpenHold>
+  readonly charged: ReadonlyMap<string, PriorCharge>
+  readonly lineages: ReadonlyMap<string, readonly KeyId[]>
+  readonly now: number
+}
+
+/** What holds and unrecorded settlements of accounts with budgets count for, and the windows of holds and late settlements. */
+function budgetQuery(refs: BatchRefs, { accounts, holds, charged, lineages, now }: BudgetNeeds): BudgetQuery {
+  const hasBudgets = (accountId: AccountId) => accounts.get(accountId)?.hasBudgets === true
+  const made = refs.made.filter(({ accountId }) => hasBudgets(accountId))
+  const unheld = lateSettlements(refs, holds).filter(({ accountId }) => hasBudgets(accountId))
+  const counted = [
+    ...made.map((unit) => {
+      const { accountId, ancestors } = unit
+      return {
+        accountId,
+        ...countedBy(
+          unit,
+          ancestors?.map((above) => above.keyId),
+        ),
+      }
+    }),
+    ...unheld.map((record) => {
+      const { accountId, keyId } = record
+      return { accountId, ...countedBy(record, lineages.get(nameOf(accountId, keyId))) }
+    }),
+  ]
+  const windows: OwnedWindow[] = []
+  for (const { accountId, budgets } of holds.values()) {
+    for (const ref of budgets ?? []) windows.push({ accountId, ...ref })
+  }
+  for (const { accountId, id } of refs.settlements) {
+    for (const ref of charged.get(nameOf(accountId, id))?.entry?.budgets ?? []) windows.push({ accountId, ...ref })
+  }
+  return { counted, windows, now }
 }
 
 interface CorrectedRow {
@@ -222,7 +271,7 @@ interface LockedRow extends AccountRow {
   readonly account_id: AccountId
 }
 
-type HoldColumn = 'account_id' | 'id' | 'key_id' | 'amount_nano_usd' | 'of_key_budget' | 'ancestors'
+type HoldColumn = 'account_id' | 'id' | 'key_id' | 'amount_nano_usd' | 'of_key_budget' | 'ancestors' | 'budgets'
 
 interface HoldRow extends Pick<HoldTable, HoldColumn> {
   readonly month: number | null
@@ -249,7 +298,8 @@ function openHolds(rows: readonly HoldRow[]): { holds: Map<string, OpenHold>; ke
     const { account_id: accountId, id, key_id: keyId, amount_nano_usd: amount, month } = row
     const ofKeyBudget = row.of_key_budget === 1
     const ancestors = parseAncestors(row.ancestors)
-    holds.set(nameOf(accountId, id), { accountId, id, keyId, amount, ofKeyBudget, ancestors })
+    const budgets = parseWindows(row.budgets)
+    holds.set(nameOf(accountId, id), { accountId, id, keyId, amount, ofKeyBudget, ancestors, budgets })
     if (month !== null) keys.set(nameOf(accountId, keyId), keyState({ ...row, month }))
   }
   return { holds, keys }
@@ -258,6 +308,7 @@ function openHolds(rows: readonly HoldRow[]): { holds: Map<string, OpenHold>; ke
 interface PriorRow extends ChargedRow, Pick<HoldTable, 'account_id' | 'id'> {
   readonly number: number | null
   readonly entered_at: number | null
+  readonly budgets: string | null
 }
 
 /** A second round trip for settlements without a hold, which were charged before or are late; reads their keys too. */
@@ -275,9 +326,9 @@ async function readCharged(
   ])
   for (const row of keyRows.rows) keys.set(nameOf(row.account_id, row.key_id), keyState(row))
   for (const row of rows.rows) {
-    const { number, entered_at: createdAt } = row
-    const entry = number === null || createdAt === null ? undefined : { number, createdAt }
-    charged.set(nameOf(row.account_id, row.id), priorCharge(row, entry))
+    const { number, entered_at: createdAt, budgets } = row
+    const entry = number === null || createdAt === null ? undefined : { number, created_at: createdAt, budgets }
+    charged.set(nameOf(row.account_id, row.id), priorCharge(row, entry && chargeEntry(entry)))
   }
   return charged
 }

@@ -6,6 +6,7 @@ import { type HoldKey, type LoadedAccount, type LoadedKey, WriteConflict } from 
 import {
   ACCOUNT_COLUMNS,
   ALERTS,
+  BUDGET_ALERTS,
   COMPLETIONS,
   type Column,
   DAYS,
@@ -22,6 +23,7 @@ import {
 } from '../rows.ts'
 import { type AccountState, CREATED, type KeyState } from '../state.ts'
 import { daysOf, type UsageSum } from '../usage-sums.ts'
+import { CREATE_WINDOWS, movedWindows, UPDATE_WINDOWS_IF_UNCHANGED } from './budgets.ts'
 import type { BatchWrites, OpenHold } from './memory.ts'
 import { insertion, insertionsTogether, listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
 
@@ -98,6 +100,7 @@ const CHANGE_DAYS = changesOf(DAYS)
 /** What a charge writes, in one statement: each more would cost every batch as much again. */
 const INSERT_CHARGES = insertionsTogether([COMPLETIONS, LEDGER_ROWS, HOURS, DAYS])
 const INSERT_ALERTS = insertion(ALERTS)
+const INSERT_BUDGET_ALERTS = insertion(BUDGET_ALERTS)
 const INSERT_ENTRY_KEYS = insertion(ENTRY_KEYS)
 
 interface EndedAnswer {
@@ -137,8 +140,12 @@ export interface BatchEnd {
 /** Rejects when the database refuses any of it, with `WriteConflict` when something is not as it was read: then nothing may be committed. */
 export async function writeBatch(client: PostgresClient, { written, accounts, now }: BatchEnd): Promise<void> {
   const { taken, made, raised, estimates, alerts, answers, entries, replaced, corrections } = written
+  const moved = [...accounts]
+  const windows = movedWindows(moved)
   await inOrder([
-    ...writeAccounts(client, accounts),
+    ...writeAccounts(client, moved),
+    sendAll(client, CREATE_WINDOWS, windows.created),
+    sendAll(client, UPDATE_WINDOWS_IF_UNCHANGED, windows.moved),
     sendAll(client, DELETE_HOLDS, taken),
     sendAll(client, INSERT_HOLDS, [...made.values()]),
     sendAll(client, RAISE_HOLDS, [...raised.values()]),
@@ -149,6 +156,7 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
     sendAll(client, CHANGE_DAYS, [...daysOf(corrections).values()]),
     sendSome(client, INSERT_ENTRY_KEYS, [...entries.values()]),
     sendSome(client, INSERT_ALERTS, alerts),
+    sendSome(client, INSERT_BUDGET_ALERTS, written.budgetAlerts),
     sendSome(
       client,
       SAVE_ANSWERS,

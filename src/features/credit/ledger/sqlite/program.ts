@@ -25,10 +25,12 @@ import {
   type AccountRow,
   ALERTS,
   accountState,
+  BUDGET_ALERTS,
   type ChargedRow,
   type ChargeEntry,
   COMPLETIONS,
   type Column,
+  chargeEntry,
   DAYS,
   ENTRY_KEYS,
   ENTRY_OF_KEY,
@@ -42,12 +44,15 @@ import {
   mayBeCorrected,
   namesOf,
   parseAncestors,
+  parseWindows,
   priorCharge,
+  READ_ACCOUNT_COLUMNS,
   STATE_COLUMNS,
 } from '../rows.ts'
 import { type AccountState, CREATED, type HoldState, type KeyState, type PriorCharge } from '../state.ts'
 import type { Outcome, Unit } from '../unit.ts'
 import { addCorrection, addToHours, type CountedUsage, daysOf, type UsageSum, type UsageSums } from '../usage-sums.ts'
+import { budgetReads, writeWindows } from './budgets.ts'
 import { unitsOf, type WireBatch } from './store.ts'
 
 /** A batch that lost a race is carried out again on what is there now. */
@@ -129,7 +134,7 @@ function applyUnits(connection: ProgramConnection, units: readonly Unit[], now: 
   return outcomes
 }
 
-const SELECT_ACCOUNT = `select ${ACCOUNT_COLUMNS} from credit where account_id = ?`
+const SELECT_ACCOUNT = `select ${READ_ACCOUNT_COLUMNS} from credit where account_id = ?`
 const SELECT_KEY = 'select month, spent_nano_usd, held_nano_usd from key_spending where account_id = ? and key_id = ?'
 const SELECT_ENTRY = `${ENTRY_OF_KEY} where asked.account_id = ? and asked.key = ?`
 const SELECT_CORRECTION = 'select 1 from ledger where account_id = ? and adjusts = ?'
@@ -152,7 +157,7 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     lineage: (ref) => lineage(connection, ref),
     readHold: (ref) => holdOf(connection, SELECT_HOLD, ref),
     takeHold: (ref) => holdOf(connection, TAKE_HOLD, ref),
-    insertHold: (unit, amount) => insertRow(connection, INSERT_HOLD, { unit, amount }) === 1,
+    insertHold: (unit, { amount, budgets }) => insertRow(connection, INSERT_HOLD, { unit, amount, budgets }) === 1,
     raiseHold: ({ accountId, id }, amount) => void connection.prepare(RAISE_HOLD).run(amount, accountId, id),
     setEstimate: (estimate) => setEstimate(connection, estimate),
     readCharged: (ref) => readCharged(connection, ref),
@@ -173,6 +178,8 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     isCorrected: ({ accountId, number }) => connection.prepare(SELECT_CORRECTION).get(accountId, number) !== undefined,
     insertEntryKey: (once, entry) => void insertRow(connection, INSERT_ENTRY_KEY, { ...once, entry }),
     insertAlert: (accountId, row) => void insertRow(connection, INSERT_ALERT, { accountId, row }),
+    budgets: budgetReads(connection, now),
+    insertBudgetAlert: (accountId, row) => void insertRow(connection, INSERT_BUDGET_ALERT, { accountId, row }),
   }
 }
 
@@ -190,6 +197,7 @@ const INSERT_HOLD = insertion({ ...HOLDS, rest: 'on conflict do nothing' })
 const INSERT_COMPLETION = insertion(COMPLETIONS)
 const INSERT_LEDGER_ROW = insertion(LEDGER_ROWS)
 const INSERT_ALERT = insertion(ALERTS)
+const INSERT_BUDGET_ALERT = insertion(BUDGET_ALERTS)
 const INSERT_ENTRY_KEY = insertion(ENTRY_KEYS)
 const ADD_TO_HOUR = insertion(HOURS)
 const ADD_TO_DAY = insertion(DAYS)
@@ -234,15 +242,16 @@ function lineage(connection: ProgramConnection, { accountId, keyId }: KeyRef): r
 }
 
 const TAKE_HOLD = `delete from hold where account_id = ? and id = ?
-returning key_id, amount_nano_usd, of_key_budget, ancestors`
+returning key_id, amount_nano_usd, of_key_budget, ancestors, budgets`
 
-const SELECT_HOLD = `select key_id, amount_nano_usd, of_key_budget, ancestors
+const SELECT_HOLD = `select key_id, amount_nano_usd, of_key_budget, ancestors, budgets
 from hold where account_id = ? and id = ?`
 
 function holdOf(connection: ProgramConnection, sql: string, { accountId, id }: HoldKey): HoldState | undefined {
   const row = connection.prepare<HoldTable>(sql).get(accountId, id)
   if (row === undefined) return undefined
-  const hold = { keyId: row.key_id, amount: row.amount_nano_usd, ofKeyBudget: row.of_key_budget === 1 }
+  const own = { keyId: row.key_id, amount: row.amount_nano_usd, ofKeyBudget: row.of_key_budget === 1 }
+  const hold = row.budgets === null ? own : { ...own, budgets: parseWindows(row.budgets) }
   return row.ancestors === null ? hold : { ...hold, ancestors: parseAncestors(row.ancestors) }
 }
 
@@ -264,21 +273,21 @@ const SELECT_CHARGED = `select key_id, model, created_at, prompt_tokens, complet
   unbilled_nano_usd, status, usage_source
 from completion where account_id = ? and id = ?`
 
-const SELECT_CHARGE = `with recursive entry (number, created_at) as (
-  select number, created_at from (select number, created_at from ledger
+const SELECT_CHARGE = `with recursive entry (number, created_at, budgets) as (
+  select number, created_at, budgets from (select number, created_at, budgets from ledger
     where account_id = ?1 and completion_id = ?2 and kind = 'charge' and adjusts is null order by number desc limit 1)
   union all
-  select ledger.number, entry.created_at from entry
+  select ledger.number, entry.created_at, entry.budgets from entry
     join ledger on ledger.account_id = ?1 and ledger.adjusts = entry.number
 )
-select number, created_at from entry order by number desc limit 1`
+select number, created_at, budgets from entry order by number desc limit 1`
 
 function readCharged(connection: ProgramConnection, { accountId, id }: HoldKey): PriorCharge | undefined {
   const row = connection.prepare<ChargedRow>(SELECT_CHARGED).get(accountId, id)
   if (row === undefined) return undefined
   if (!mayBeCorrected(row)) return priorCharge(row, undefined)
   const entry = connection.prepare<ChargeEntry>(SELECT_CHARGE).get(accountId, id)
-  return priorCharge(row, entry && { number: entry.number, createdAt: entry.created_at })
+  return priorCharge(row, entry && chargeEntry(entry))
 }
 
 const SAVE_ANSWER = `update idempotency set state = ?, status = ?, headers = ?, body = ?, ended_at = ?
@@ -310,6 +319,7 @@ function writeAccount(connection: ProgramConnection, account: LoadedAccount): vo
   for (const key of account.keys.values()) {
     if (key.state !== undefined && key.state !== key.read) moveKey(connection, { account, key, to: key.state })
   }
+  if (account.budgets !== undefined) writeWindows(connection, account.id, account.budgets)
 }
 
 const MARKS = STATE_COLUMNS.map(() => '?').join(', ')

@@ -76,6 +76,7 @@ function holdRow(unit: HoldUnit) {
     unit.byokFeePpm,
     unit.api,
     unit.teamId,
+    unit.subjects,
   ] as const
 }
 
@@ -107,6 +108,7 @@ function holdOf(row: HoldRow): HoldUnit {
     byokFeePpm: row[22],
     api: row[23],
     teamId: row[24],
+    subjects: row[25],
   }
 }
 

@@ -24,6 +24,7 @@ const hold = holdUnit({
     { keyId: 'key_2' as KeyId, nanoUsd: 14n },
     { keyId: 'key_3' as KeyId, nanoUsd: undefined },
   ],
+  subjects: [{ level: 'tag', id: 'customer=acme' }],
 })
 const counts = {
   promptTokens: 1,
@@ -60,6 +61,7 @@ test('every unit arrives in the other thread as it was sent', () => {
       stream: true,
       keyBudgetNanoUsd: undefined,
       ancestors: undefined,
+      subjects: undefined,
       api: undefined,
       teamId: undefined,
       clientRequestId: 'mine',
