@@ -1,7 +1,7 @@
 /**
- * AWS event streams (`application/vnd.amazon.eventstream`), read: bytes in, frames out. A message is a prelude (total
+ * Decodes AWS event streams (`application/vnd.amazon.eventstream`) into frames. A message is a prelude (total
  * length, length of the headers, CRC-32 of the two), headers, a payload, and the CRC-32 of all that precedes it. Both
- * checksums are checked: what was damaged on the way is an error, never text.
+ * checksums are verified: a damaged message is an error, never text.
  *
  * Source: https://docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html ("Event stream encoding").
  */
@@ -18,7 +18,7 @@ const PRELUDE_BYTES = 12
 const CHECKSUM_BYTES = 4
 const SMALLEST_MESSAGE_BYTES = PRELUDE_BYTES + CHECKSUM_BYTES
 const DEFAULT_MAX_EVENT_BYTES = 1024 * 1024
-/** What comes before the name of an exception in `Frame.event`; no event type has a colon. */
+/** Prefix of the name of an exception in `Frame.event`; event types have no colon. */
 export const EXCEPTION_PREFIX = 'exception:'
 
 /**
@@ -31,7 +31,7 @@ export function createAwsEventStreamDecoder({
 }: Partial<FrameDecoderOptions> = {}): FrameDecoder {
   let kept: Uint8Array[] = []
   let keptBytes = 0
-  /** Bytes that must be there before anything more can be said. */
+  /** Number of bytes that the next step needs. */
   let wantedBytes = PRELUDE_BYTES
 
   return {
@@ -56,7 +56,7 @@ interface Reading {
   readonly frames: Frame[]
 }
 
-/** Every whole message. @returns where the last one ends, and how many bytes from there the next step takes. */
+/** Decodes every whole message. @returns the end of the last one, and the number of bytes that the next step needs. */
 function readMessages(all: Buffer, { maxEventBytes, frames }: Reading): { end: number; wanted: number } {
   let at = 0
   while (all.length - at >= PRELUDE_BYTES) {
@@ -93,7 +93,7 @@ const STRING_TYPE = 7
 /** Bytes of a header's value by its type; -1: two bytes of length come first. */
 const VALUE_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16]
 
-/** The headers whose values are strings; those of other types are read over. */
+/** Returns the headers with string values; skips others. */
 function readHeaders(bytes: Buffer): Map<string, string> {
   const headers = new Map<string, string>()
   let at = 0

@@ -1,4 +1,4 @@
-/** Fields of a request that say which models may answer it, in OpenRouter's form. The gateway reads them; no provider gets them. */
+/** Request fields that select the models that may answer, in OpenRouter's form. They are not sent to providers. */
 import {
   type MaxPrice,
   type ProviderPreferences,
@@ -35,7 +35,7 @@ export function routingFields(body: Json): Json {
   return found
 }
 
-/** A body without them, for hosts that get it as it is. */
+/** Returns a body without them, for hosts that receive it unchanged. */
 export function withoutRouting(body: Json): Json {
   if (ROUTING_FIELDS.every((name) => !(name in body))) return body
   const rest: Record<string, unknown> = { ...body }
@@ -63,12 +63,12 @@ export function firstOf(models: unknown): unknown {
   return first ?? refuse('invalid_value', 'models', '`models` must not be empty where there is no `model`.')
 }
 
-/** The only value that there is. */
+/** The only valid value. */
 export function checkRoute(value: unknown, name: string): void {
   oneOf(value, name, ['fallback'])
 }
 
-/** With `models`; undefined where there are none. */
+/** Includes `models`; undefined if there are none. */
 export function withModels(
   routing: RequestedRouting | undefined,
   models: readonly string[],
@@ -159,7 +159,7 @@ function usdAt(value: unknown, path: string): number {
   return usd < 0 ? refuse('out_of_range', path, `\`${path}\` must be at least 0, not ${usd}.`) : usd
 }
 
-/** @throws GatewayError `invalid_header` for what is no JSON object, the errors of the fields for what is in it. */
+/** @throws GatewayError `invalid_header` if it is not a JSON object; the errors of the fields for its members. */
 export function readRoutingHeader(text: string): RequestedRouting & { readonly unheeded: readonly string[] } {
   const value = parseJson(text)
   if (!isRecord(value)) {

@@ -1,28 +1,28 @@
-/** Parts of usage that every wire format has in some spelling: token counts, uses of tools, service tiers. */
+/** Parts of usage that every wire format has under some name: token counts, uses of tools, service tiers. */
 import type { TokenField, Usage } from '../domain/chat.ts'
 import { isRecord, type Json } from '../lib/json.ts'
 
 export type MutableUsage = { -readonly [Name in keyof Usage]: Usage[Name] }
 
-/** A count of tokens or uses; undefined for what is absent, negative or no whole number. */
+/** Reads a count of tokens or uses; undefined if it is absent, negative or not a whole number. */
 export function count(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
-/** Absent is not zero: the field is left out. */
+/** Omits an absent field, which is not zero. */
 export function put(usage: MutableUsage, field: TokenField, value: number | undefined): void {
   if (value !== undefined) usage[field] = value
 }
 
-/** For classes that most answers have none of: zero is left out too, so that those answers carry nothing more. */
+/** Omits zero as well: for token classes that most answers lack. */
 export function putSome(usage: MutableUsage, field: TokenField, value: number | undefined): void {
   if (value !== undefined && value > 0) usage[field] = value
 }
 
-/** More than any provider has: usage is copied with every report of it. */
+/** More than any provider has. Limited, since usage is copied with every report. */
 export const MAX_TOOL_NAMES = 64
 
-/** The uses by the wire's names, of the first 64; undefined for what is no object. */
+/** Returns the first 64 uses by the wire's names; undefined for other values than objects. */
 export function firstToolUses(wire: unknown): Json | undefined {
   if (!isRecord(wire)) return undefined
   const names = Object.keys(wire)
@@ -40,11 +40,11 @@ export function putToolUses(usage: MutableUsage, wire: unknown, nameOf: (name: s
   }
 }
 
-/** What providers call the service that costs the price itself. */
+/** Providers' names of the service at the standard price. */
 const STANDARD_TIERS: ReadonlySet<string> = new Set(['', 'default', 'standard', 'on_demand', 'auto', 'unspecified'])
 const LONGEST_TIER = 64
 
-/** In lower case; undefined for the standard service, and for what is no name. */
+/** Returns the tier in lower case; undefined for the standard service and invalid values. */
 export function serviceTierOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > LONGEST_TIER) return undefined
   const name = value.toLowerCase()

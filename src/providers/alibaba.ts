@@ -5,7 +5,7 @@ import { searchByStrategy } from '../protocols/openai-chat/response.ts'
 import { DEFAULT_USE_LIMIT, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** Tokens of thinking; efforts that are not here think as long as the model will. */
+/** Thinking budgets in tokens; other efforts leave the length to the model. */
 const BUDGETS: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 1024, low: 2048, medium: 10_000 }
 
 /**
@@ -14,7 +14,7 @@ const BUDGETS: Readonly<Partial<Record<ReasoningEffort, number>>> = { minimal: 1
  */
 const LONGEST_THOUGHT = 81_920
 
-/** As much as the budget says that is sent, and nothing where thinking is switched off. */
+/** Most tokens of thinking beside the output limit: the budget that is sent, or 0 if thinking is disabled. */
 function reasoningOutside({ reasoningEffort: effort, extra }: ChatRequest): number {
   const budget = extra['thinking_budget']
   if (extra['enable_thinking'] === false) return 0

@@ -6,9 +6,9 @@ import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import type { Authorize, Provider, ProviderSettings } from './provider.ts'
 import { responsesForTools } from './responses-for-tools.ts'
 
-/** The newest version that is no preview; of the path with deployments. */
+/** The newest stable version, for the path with deployments. */
 const API_VERSION = '2024-10-21'
-/** Of the path for models of other makers, which has no other. */
+/** The only version of the path for models of other makers. */
 const MODELS_API_VERSION = '2024-05-01-preview'
 
 const FORWARDS: ForwardedFields = {
@@ -33,8 +33,8 @@ const authorize: Authorize = ({ headers }, credential) => {
 
 /**
  * Azure OpenAI. The model is the name of a deployment, which is part of the path unless the address is that of the
- * newer API (`…/openai/v1`) or of models of other makers (`…/models`). What its content filters say beside an answer is
- * left out.
+ * newer API (`…/openai/v1`) or of models of other makers (`…/models`). Results of its content filters
+ * beside an answer are omitted.
  */
 export const azure: Provider = {
   id: 'azure',

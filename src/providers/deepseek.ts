@@ -3,9 +3,8 @@ import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /**
- * Thinks unless told not to, which a field of its own says. Thinking, it refuses to be forced to call a tool, and, in a
- * loop of tool calls, assistants without `reasoning_content`, while an empty one will do. Whether it reads images is
- * the model's matter.
+ * Thinks unless a field of its own disables it. While thinking, it rejects forced tool calls, and in tool loops assistant
+ * messages without `reasoning_content`, which may be empty. Whether it reads images depends on the model.
  */
 export const deepseek: Provider = {
   id: 'deepseek',

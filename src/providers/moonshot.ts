@@ -2,8 +2,8 @@ import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /**
- * Its current models think unless told not to, which a field of its own says. Thinking, they refuse to be forced to
- * call a tool, and assistants without `reasoning_content` in a loop of tool calls: even an empty one, but not a space.
+ * Its current models think unless a field of its own disables it. While thinking, they reject forced tool calls, and in tool
+ * loops assistant messages without `reasoning_content` or with an empty one; a space is accepted.
  */
 export const moonshot: Provider = {
   id: 'moonshot',

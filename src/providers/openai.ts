@@ -17,7 +17,7 @@ function toolUses(request: ChatRequest, model: string): ToolUses {
   return { web_search: { limit: 1, counted: 'always', param: 'web_search_options' } }
 }
 
-/** OpenAI pads streamed chunks unless told not to. */
+/** OpenAI pads streamed chunks unless this is disabled. */
 function keepChunksUnpadded(body: Body, { request: { plainChunks } }: Rendered): void {
   if (body['stream'] && plainChunks) body['stream_options'] = { include_usage: true, include_obfuscation: false }
 }

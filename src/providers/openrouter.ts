@@ -5,12 +5,12 @@ import { detailsIn, detailsOf } from '../protocols/openai-chat/response.ts'
 import { DEFAULT_USE_LIMIT, type ToolUses } from '../protocols/server-tools.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** Models whose name says so search the web for every request. Source: OpenRouter, "Web search". */
+/** Models with this suffix search the web for every request. Source: OpenRouter, "Web search". */
 function toolUses(_: ChatRequest, model: string): ToolUses {
   return model.endsWith(':online') ? { web_search: { limit: DEFAULT_USE_LIMIT, param: 'model' } } : {}
 }
 
-/** Returns the reasoning details of earlier answers, where the client has them, in place of the reasoning's text. */
+/** Returns the reasoning details of earlier answers, if the client sent them, instead of the reasoning's text. */
 function returnDetails(request: ChatRequest): ChatRequest {
   return { ...request, messages: request.messages.map((message) => withDetails(message as ChatMessage & Json)) }
 }

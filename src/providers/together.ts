@@ -4,7 +4,7 @@ import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
 import { rerank } from '../protocols/rerank/index.ts'
 import { bearer, type Provider } from './provider.ts'
 
-/** Its `logprobs` is a number and answers in another shape. Thinking is switched off by a field of its own. */
+/** Its `logprobs` is a number, with results in another form. A field of its own disables thinking. */
 export const together: Provider = {
   id: 'together',
   name: 'Together AI',

@@ -30,7 +30,7 @@ const codec = openaiChat({
   },
 })
 
-/** The host's own numbers, which stand in `error.code`. Source: https://docs.z.ai/api-reference/api-code */
+/** The host's own codes, in `error.code`. Source: https://docs.z.ai/api-reference/api-code */
 const CODES: ReadonlyMap<unknown, FailureKind> = new Map([
   ['1113', 'quota'],
   ['1261', 'context_length'],
@@ -56,7 +56,7 @@ function codeOf({ body }: WireError): unknown {
   }
 }
 
-/** Leaves the choice of tools to the model: `auto` is the only word it knows. Usage comes without asking. */
+/** Leaves the choice of tools to the model: it supports `auto` only. Usage is always reported. */
 export const zai: Provider = {
   id: 'zai',
   name: 'Z.ai',

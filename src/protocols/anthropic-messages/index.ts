@@ -1,9 +1,8 @@
 /**
- * Anthropic's Messages API, spoken as a client. A pure codec; who is spoken to is in `providers/`.
+ * Anthropic's Messages API as an upstream protocol. A pure codec; `providers/` has the hosts.
  *
- * What a later turn needs and the client's format has no field for, signed thinking, travels in the extension field
- * `provider_context` of the assistant's message (`context.ts`). Clients that send it back get perfect replay; for those
- * that drop it the request stays valid.
+ * Signed thinking, which a later turn needs and the client's format lacks, travels in the extension field `provider_context`
+ * of the assistant's message (`context.ts`). Clients that return it get exact replay; for others the request stays valid.
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'

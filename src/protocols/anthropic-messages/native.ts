@@ -1,7 +1,7 @@
 /**
- * Renders a request that came by this same API from its client's own blocks, tools and fields, so that no translation
- * loses anything. What the gateway decides (model, limits, thinking) and what costs (tools that run at the provider,
- * lifetimes of the cache) follows the rules of all requests.
+ * Renders a request of this same API from the client's own blocks, tools and fields, so that nothing is lost in translation.
+ * Decisions of the gateway (model, limits, thinking) and priced parts (tools that run at the provider, cache lifetimes)
+ * follow the rules of all requests.
  */
 import type { ChatRequest, NativeRequest } from '../../domain/chat.ts'
 import type { Price } from '../../domain/price/tariff.ts'
@@ -58,7 +58,7 @@ function withFreeEdits(management: Json, warnings: Set<string>): Json {
 export interface NativeSettings {
   readonly warnings: Set<string>
   readonly price: Price | undefined
-  /** Whether earlier thinking goes back. */
+  /** Whether earlier thinking is returned to the model. */
   readonly returnsContext: boolean
   /** Whether the last message may be the assistant's. */
   readonly prefill: boolean
@@ -95,7 +95,7 @@ function renderSystem(system: unknown, settings: NativeSettings): NativeConversa
   return blocks.length === 0 ? undefined : blocks
 }
 
-/** Blank text is left out, since the API rejects it, and so is a message without anything else. */
+/** Omits blank text, which the API rejects, and messages without other content. */
 function renderMessage(message: Json, settings: NativeSettings): Block[] {
   const { content } = message
   if (typeof content === 'string') return content.trim() === '' ? [] : [message]
@@ -103,7 +103,7 @@ function renderMessage(message: Json, settings: NativeSettings): Block[] {
   return blocks.length === 0 ? [] : [{ ...message, content: blocks }]
 }
 
-/** Thinking of other providers has no signature, or is one of our own opaque texts: the API would reject it. */
+/** Omits thinking of other providers, which is unsigned or one of our opaque texts: the API would reject it. */
 function renderBlock(block: Json, settings: NativeSettings): readonly Json[] {
   switch (block['type']) {
     case 'text':
@@ -128,7 +128,7 @@ function renderResult(block: Json, settings: NativeSettings): Json {
   return { ...result, content: listOf(content).flatMap((part) => renderBlock(part, settings)) }
 }
 
-/** Ids of other providers may have characters that the API rejects. */
+/** IDs of other providers may contain characters that the API rejects. */
 function cleanId(id: unknown): string {
   return textOf(id).replace(/[^A-Za-z0-9_-]/g, '_')
 }
@@ -138,7 +138,7 @@ type Caching = Pick<NativeSettings, 'price' | 'warnings'>
 /** Members of a block that may have blocks with cache marks of their own. Its `input` is data of the model. */
 const NESTED = ['content', 'source'] as const
 
-/** The same block where the price covers every lifetime of the cache in it. */
+/** Returns the block unchanged if the price covers every cache lifetime in it. */
 function withPricedCache(block: Json, caching: Caching): Json {
   let priced = block
   if (!isCachingPriced(block, caching.price)) {
@@ -160,7 +160,7 @@ function withPricedParts(value: unknown, caching: Caching): unknown {
 }
 
 export interface PlannedTools extends Pick<NativeSettings, 'price' | 'warnings'> {
-  /** As they would be translated, of functions: those that are left out there are left out here. */
+  /** The functions of the translated request: functions that it omits are omitted here. */
   readonly functions: readonly Block[]
   /** Those that run at the provider, in the order of the request. */
   readonly serverTools: readonly Block[]
@@ -187,7 +187,7 @@ export function renderNativeTools({ body }: NativeRequest, planned: PlannedTools
   return tools.length === 0 ? undefined : tools
 }
 
-/** Where the model does not support it, of which a warning tells. */
+/** For models that do not support `strict`; the request then has a warning. */
 function withoutStrict({ strict: _, ...tool }: Json): Json {
   return tool
 }

@@ -1,10 +1,9 @@
 /**
- * The Converse API of Amazon Bedrock, spoken as a client. A pure codec; who is spoken to, and who signs, is in
- * `providers/`.
+ * The Converse API of Amazon Bedrock as an upstream protocol. A pure codec; `providers/` has the hosts and signs requests.
  *
- * What a later turn needs and the client's format has no field for, signed reasoning, travels in the extension field
- * `provider_context` of the assistant's message (`context.ts`). Clients that send it back get perfect replay; for those
- * that drop it the request stays valid.
+ * Signed reasoning, which a later turn needs and the client's format lacks, travels in the extension field
+ * `provider_context` of the assistant's message (`context.ts`). Clients that return it get exact replay; for others the
+ * request stays valid.
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'

@@ -1,6 +1,6 @@
 /**
- * Thought signatures on their way through the client: the model must get them back unchanged, with the parts they came
- * with. They travel in the assistant message's `provider_context`:
+ * Carries thought signatures through the client: the model needs them back unchanged, with their parts. They travel in the
+ * assistant message's `provider_context`:
  *
  *     {"gemini": {"signatures": [{"index": 0, "tool_call": "call_…", "signature": "…"}]}}
  *
@@ -92,9 +92,9 @@ interface Draft {
 }
 
 /**
- * Renders an assistant's message as parts. Signed parts are restored as they were, with the text, images and calls between
- * them. A signature without its part is dropped. Reasoning is sent only where it is signed, since the model has no use for
- * a summary of its thoughts. @returns [] for a message without content.
+ * Renders an assistant's message as parts. Signed parts are restored unchanged, with the text, images and calls between them.
+ * A signature without its part is dropped. Reasoning is sent only if it is signed, since the model does not use summaries of
+ * its thoughts. @returns [] for a message without content.
  */
 export function renderModelMessage(message: ChatMessage, settings: ModelMessageSettings): Part[] {
   const signatures = readContext(message)
@@ -129,7 +129,7 @@ function positionsOf(calls: readonly ToolCall[]): ReadonlyMap<string, number[]> 
   return positions
 }
 
-/** The first call of the id that has not been rendered; earlier ones are forgotten. */
+/** Returns the first call of the ID that is not rendered yet. */
 function nextPosition({ callPositions, done }: Draft, id: string): number | undefined {
   const positions = callPositions.get(id)
   while ((positions?.at(-1) ?? done.calls) < done.calls) positions?.pop()
@@ -147,7 +147,7 @@ function textsAfter(signatures: readonly Signature[]): readonly (Signature | und
   return texts
 }
 
-/** @returns false when the part is not there. */
+/** @returns false if the part is missing. */
 function addSigned(draft: Draft, signature: Signature, nextText: Signature | undefined): boolean {
   switch (signature.kind) {
     case 'text':
@@ -230,7 +230,7 @@ function textOfMessage({ content, refusal }: ChatMessage): string {
   return texts.join('') || (refusal ?? '')
 }
 
-/** Images that an earlier answer had, as clients send them back. */
+/** Images of an earlier answer, as clients return them. */
 function imagesOf(message: ChatMessage): readonly Part[] {
   const { images } = message as ChatMessage & Json
   if (!Array.isArray(images)) return []

@@ -1,6 +1,6 @@
 /**
- * Gemini's generateContent, as the Gemini API and Vertex AI speak it. A pure codec; who is spoken to, and with which
- * options, is in `providers/`.
+ * Gemini's generateContent, the format of the Gemini API and Vertex AI. A pure codec; `providers/` has the hosts and their
+ * options.
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
@@ -11,8 +11,8 @@ import { toolUses } from './tools.ts'
 export type { GeminiOptions } from './request.ts'
 
 /**
- * Several choices are several calls: the API gives at most 8 candidates a call, fewer than may be asked for, and on
- * many models only one. An answer that has several all the same is read.
+ * Several choices are several calls: the API returns at most 8 candidates a call, fewer than clients may request, and many
+ * models return one. An answer with several candidates is read nevertheless.
  */
 export function gemini(options: GeminiOptions = {}): UpstreamProtocol {
   return {

@@ -27,7 +27,7 @@ interface Result {
   /** Position of its call among the calls of the message. */
   readonly order: number
   readonly part: Part
-  /** Of the result's content, for which a function's response has no place. */
+  /** Media of the result, which a function's response cannot contain. */
   readonly media: readonly Part[]
 }
 
@@ -40,8 +40,8 @@ interface Draft extends ConversationSettings {
 }
 
 /**
- * System messages become one instruction wherever they were; without other messages they become the user's, since the
- * API requires one. Results are in the order of their calls, which is what tells calls of one name apart.
+ * System messages become one instruction; without other messages they become the user's, since the API requires one. Results
+ * are in the order of their calls, which distinguishes calls of the same function.
  */
 export function renderConversation(messages: readonly ChatMessage[], settings: ConversationSettings): Conversation {
   const draft: Draft = { ...settings, system: [], contents: [], calls: new Map(), results: [] }
@@ -116,7 +116,7 @@ function renderResult(draft: Draft, message: ChatMessage, path: string): Result 
   return { order: call?.order ?? 0, part: { functionResponse: { id, name, response } }, media }
 }
 
-/** A response is an object; of anything else, `output` is the documented place. */
+/** A response is an object; other values go into the documented field `output`. */
 function responseOf(text: string): unknown {
   const value = /^\s*\{/.test(text) ? parseJson(text) : undefined
   return isRecord(value) ? value : { output: text }
@@ -132,7 +132,7 @@ const AUDIO_TYPES: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 }
 
-/** By what a name ends in. Source: https://ai.google.dev/gemini-api/docs/file-input-methods */
+/** Media types by extension of a name. Source: https://ai.google.dev/gemini-api/docs/file-input-methods */
 const NAMED_TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -158,10 +158,10 @@ const NAMED_TYPES: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 }
 
-/** Addresses whose media type the API knows by itself: videos, and files that were uploaded to it. */
+/** URLs whose media type the API determines: videos, and files that were uploaded to it. */
 const SELF_DESCRIBING = /^https:\/\/(?:(?:www\.)?youtube\.com\/|youtu\.be\/|generativelanguage\.googleapis\.com\/)/i
 
-/** The type of an image whose address names none; the API looks at the bytes. */
+/** Media type of an image URL without one; the API examines the bytes. */
 const IMAGE_TYPE = 'image/jpeg'
 
 interface PartSettings {

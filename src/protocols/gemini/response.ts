@@ -51,18 +51,18 @@ export function finishWord(value: unknown): string {
   return typeof value === 'number' ? (NUMBERED_REASONS[value] ?? String(value)) : textOf(value)
 }
 
-/** Whether the finish reason reports that there is no answer. */
+/** Whether the finish reason means that no answer was generated. */
 export function isBreakdown(word: string): boolean {
   return BREAKDOWNS.includes(word)
 }
 
-/** The enumeration grows, so an unknown word is `stop`. A choice with tool calls never just stopped. */
+/** The enumeration grows, so an unknown value is `stop`. With tool calls `stop` becomes `tool_calls`. */
 export function parseFinish(word: string, calledTools: boolean): FinishReason {
   const reason = Object.hasOwn(FINISH_REASONS, word) ? FINISH_REASONS[word] : undefined
   return calledTools && (reason === undefined || reason === 'stop') ? 'tool_calls' : (reason ?? 'stop')
 }
 
-/** Why the prompt was refused before anything was generated; '' when it was not. */
+/** Why the prompt was blocked before generation; '' if it was not. */
 export function blockReason(answer: Json): string {
   const { promptFeedback: feedback } = answer
   if (!isRecord(feedback)) return ''
@@ -89,8 +89,8 @@ export interface CallPosition {
 }
 
 /**
- * For calls without an id, which is most of them. At most 40 characters, which is what the strictest host takes.
- * @param answer What `shortName` gives.
+ * The ID of a call without one, as most are. At most 40 characters, the limit of the strictest host.
+ * @param answer Result of `shortName`.
  */
 export function madeUpCallId(answer: string, { index, toolIndex }: CallPosition): string {
   return `call_${answer}_${index}_${toolIndex}`
@@ -114,7 +114,7 @@ interface TokenLogprob {
 /**
  * @param result A candidate's `logprobsResult`: `{chosenCandidates: [{token, logProbability}], topCandidates:
  * [{candidates: […]}]}`, the two lists step by step.
- * @returns `{content: [{token, logprob, bytes, top_logprobs}], refusal: null}`; undefined when nothing is said.
+ * @returns `{content: [{token, logprob, bytes, top_logprobs}], refusal: null}`; undefined when absent.
  */
 export function parseLogprobs(result: unknown): Json | undefined {
   if (!isRecord(result)) return undefined
@@ -144,8 +144,8 @@ function recordsOf(list: unknown): readonly Json[] {
 /**
  * A snapshot of the whole answer so far: the wire counts cumulatively. Thoughts are counted beside the candidates and a
  * server-side tool's input beside the prompt; both are within for us. Counts that are absent are left out, never zero,
- * but for one: at the end of an answer a missing count of candidates is what the total leaves for it.
- * @returns undefined when nothing was counted.
+ * except one: at the end of an answer a missing count of candidates is the rest of the total.
+ * @returns undefined without any count.
  */
 export function parseUsage(value: unknown, isEnd: boolean): Usage | undefined {
   if (!isRecord(value)) return undefined
@@ -192,17 +192,17 @@ function sum(one: number | undefined, other: number | undefined): number | undef
   return one === undefined || other === undefined ? (one ?? other) : one + other
 }
 
-/** Deeper than what any tool takes. */
+/** More than any tool needs. */
 const MAX_PATH_STEPS = 64
 
 type Step = string | number
 type Container = Record<string, unknown> | unknown[]
 
-/** One per call. Its methods throw `ProviderError` for pieces that fit nowhere. */
+/** One per call. Its methods throw `ProviderError` for pieces with an invalid path. */
 export interface PartialArguments {
   /** @param pieces `{jsonPath, stringValue | numberValue | boolValue | nullValue, willContinue?}`. */
   push(pieces: unknown): void
-  /** JSON text of what has come so far. */
+  /** JSON text of the pieces so far. */
   text(): string
 }
 
@@ -232,7 +232,7 @@ function scalarOf(piece: Json): unknown {
 
 interface Assignment {
   readonly value: unknown
-  /** Whether a string goes on instead of being replaced. */
+  /** Whether the piece continues a string instead of replacing it. */
   readonly continues: boolean
 }
 

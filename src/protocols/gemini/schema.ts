@@ -1,18 +1,18 @@
 /**
- * JSON Schema in the part of it that the API takes: what has an equal is rewritten, what would be ignored although it
- * decides what is valid is refused with its path, and plain bounds that are ignored are named as bent.
+ * Translates JSON Schema into the subset that the API supports: rewrites keywords with an equivalent, rejects those that
+ * would be ignored although they decide validity, and adds a warning for simple bounds that are ignored.
  *
  * Source: https://ai.google.dev/api/generate-content, `responseJsonSchema`; `parametersJsonSchema` takes the same.
  */
 import { GatewayError } from '../../domain/errors.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 
-/** As deep as a request's body may be. */
+/** The maximum depth of a request's body. */
 const MAX_DEPTH = 64
-/** Characters of a path, and of a name in it: each schema below has its own copy. What is longer is cut. */
+/** Maximum length of a path, and of a name in it, since each schema below has its own copy. Longer ones are truncated. */
 const LONGEST_PATH = 256
 
-/** Keywords that decide what is valid, and are not understood. */
+/** Unsupported keywords that decide validity. */
 const REFUSED: ReadonlySet<string> = new Set([
   'allOf',
   'not',
@@ -30,7 +30,7 @@ const REFUSED: ReadonlySet<string> = new Set([
   '$recursiveRef',
 ])
 
-/** Bounds that are not understood; without them more is valid, and nothing else. */
+/** Unsupported bounds; without them more values are valid. */
 const IGNORED_BOUNDS: ReadonlySet<string> = new Set([
   'multipleOf',
   'exclusiveMinimum',
@@ -39,9 +39,9 @@ const IGNORED_BOUNDS: ReadonlySet<string> = new Set([
   'propertyNames',
 ])
 
-/** Where we are in the request, and what has been bent. */
+/** The position in the request, and the warnings so far. */
 interface Walk {
-  /** Of the schema, as the client knows it. */
+  /** Path of the schema in the client's request. */
   readonly path: string
   readonly depth: number
   readonly warnings: Set<string>
@@ -66,7 +66,7 @@ function render(schema: Json, walk: Walk): Json {
   return referenceAlone(plainEnumeration(rendered, walk), walk)
 }
 
-/** A property may be called `__proto__`, and is then one like any other. */
+/** A property may be named `__proto__`. */
 function define(target: Record<string, unknown>, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }
@@ -102,7 +102,7 @@ function renderMap(schemas: Json, walk: Walk): Json {
   return rendered
 }
 
-/** `true` allows everything, as does an empty schema; `false` nothing, for which there is no word. */
+/** `true` is the empty schema; `false`, which allows nothing, has no equivalent. */
 function renderAny(schema: unknown, walk: Walk): unknown {
   if (schema === true) return {}
   if (!isRecord(schema)) throw unsupported(walk.path)
@@ -114,7 +114,7 @@ function renderReference(value: unknown, walk: Walk): unknown {
   return value.replace('#/definitions/', '#/$defs/')
 }
 
-/** Older and shorter spellings in the words that are understood. */
+/** Rewrites older and shorter forms as supported keywords. */
 function simplified(schema: Json, walk: Walk): Json {
   const { const: constant, definitions, nullable, allOf, additionalItems, ...rest } = schema
   let simple: Json = rest
@@ -126,14 +126,14 @@ function simplified(schema: Json, walk: Walk): Json {
   return allOf === undefined ? simple : merged(simple, allOf, walk)
 }
 
-/** The older spelling of a list whose first items have schemas of their own. */
+/** The older form of a list whose first items have their own schemas. */
 function tuple(schema: Json, prefixItems: readonly unknown[], others: unknown): Json {
   const { items: _, ...rest } = schema
   if (others === false) return { ...rest, prefixItems, maxItems: prefixItems.length }
   return others === undefined || others === true ? { ...rest, prefixItems } : { ...rest, prefixItems, items: others }
 }
 
-/** All of a single schema is that schema. */
+/** `allOf` with one schema is that schema. */
 function merged(schema: Json, all: unknown, walk: Walk): Json {
   const only: unknown = Array.isArray(all) && all.length === 1 ? all[0] : undefined
   const clashes = isRecord(only) && Object.keys(only).some((keyword) => keyword in schema && keyword !== 'description')
@@ -166,7 +166,7 @@ function typeWithoutNull({ type }: Json): { type?: unknown } {
   return { type: types.length === 1 ? types[0] : types }
 }
 
-/** A reference must have no other keywords beside it, but those that begin with `$`. */
+/** A reference can be combined only with keywords that begin with `$`. */
 function referenceAlone(schema: Json, walk: Walk): Json {
   if (schema.$ref === undefined) return schema
   const { $ref, ...rest } = schema

@@ -20,9 +20,9 @@ import {
 import { addQueries, groundingPages } from './tools.ts'
 
 /**
- * One per call. Complete is a stream in which every choice that appeared has its finish reason. The wire has no last
- * frame: some models say a finish reason in every chunk, so that only the end of the body is the end. A finish event
- * may come twice for a choice, when later chunks say more than `stop`: the later counts.
+ * One per call. A stream is complete when every choice in it has a finish reason. The format has no final frame: some models
+ * send a finish reason in every chunk, so that only the end of the body ends the answer. A choice may have two finish events
+ * if later chunks are more specific than `stop`: the later one counts.
  */
 export function streamParser(): StreamParser {
   const state = newAnswer()
@@ -46,7 +46,7 @@ export function streamParser(): StreamParser {
   }
 }
 
-/** @returns undefined for frames that say nothing: blank data, and event types that are not of this format. */
+/** @returns undefined for blank data, and for event types that are not part of this format. */
 function parseChunk({ data, event }: Frame): Json | undefined {
   const chunk = parseJson(data)
   if (event === 'error') {
@@ -70,9 +70,8 @@ function isComplete(state: AnswerState): boolean {
 }
 
 /**
- * A candidate without a finish reason gets no finish event: none is ever invented.
- * A prompt that was blocked is an answer with finish reason `content_filter`. A list is a stream that was not asked to
- * come as events: its items are chunks of one answer.
+ * A candidate without a finish reason has no finish event. A blocked prompt is an answer with the finish reason
+ * `content_filter`. A list is a stream in another framing: its items are chunks of one answer.
  */
 export function parseResponse(body: string): ChatEvent[] {
   const state = newAnswer()
@@ -106,12 +105,12 @@ function endChoices(state: AnswerState): void {
 /** More than the API's own limit of candidates, and than that of `n`. */
 const MAX_CHOICES = 128
 
-/** What has been read of an answer. */
+/** The answer so far. */
 export interface AnswerState {
   readonly choices: (Choice | undefined)[]
   /** The answer's own id; '' until known. */
   answerId: string
-  /** The last id or text that was made a short name. */
+  /** The last ID or text for which a short name was computed. */
   named: { readonly answer: string; readonly name: string } | undefined
   /** Search queries so far. */
   readonly queries: Set<string>
@@ -119,18 +118,18 @@ export interface AnswerState {
 
 export interface Choice {
   readonly index: number
-  /** Where the current chunk's events go. */
+  /** Receives the events of the current chunk. */
   events: ChatEvent[]
   /** UTF-16 units of text and of reasoning so far. */
   textLength: number
   reasoningLength: number
   callCount: number
   readonly callIds: Set<string>
-  /** A call whose arguments are still coming. */
+  /** A call with incomplete arguments. */
   open: { readonly toolIndex: number; readonly arguments: PartialArguments } | undefined
   readonly images: unknown[]
   readonly signatures: Signature[]
-  /** How many of them were emitted. */
+  /** Number of them that were emitted. */
   emittedSignatures: number
   finish: FinishReason | undefined
 }
@@ -139,15 +138,15 @@ function newAnswer(): AnswerState {
   return { choices: [], answerId: '', named: undefined, queries: new Set() }
 }
 
-/** Once for all calls: the text may be as long as they are together. */
+/** Computed once for all calls, since the text may be as long as all of them. */
 function nameOf(state: AnswerState, answer: string): string {
   if (state.named?.answer !== answer) state.named = { answer, name: shortName(answer) }
   return state.named.name
 }
 
 /**
- * Appends what an answer or chunk says. Usage comes first, so that it is there even if the rest is an error.
- * @param source The text that was parsed; names calls of answers that have no id.
+ * Appends the events of an answer or chunk. Usage comes first, so that it is emitted even if the rest is an error.
+ * @param source The parsed text, from which calls of answers without an ID get theirs.
  */
 export function readAnswer(state: AnswerState, answer: Json, into: { source: string; events: ChatEvent[] }): void {
   const { source, events } = into
@@ -168,7 +167,7 @@ export function readAnswer(state: AnswerState, answer: Json, into: { source: str
   if (blocked !== '') readBlock(choiceAt(state, 0), blocked, events)
 }
 
-/** Searches, which the API counts nowhere but by their queries, and the pages that were found. */
+/** Search queries, from which alone the uses can be counted, and the pages found. */
 function readGrounding({ queries }: AnswerState, { index, events, textLength }: Choice, candidate: Json): void {
   addQueries(queries, candidate)
   if (queries.size > 0) events.push({ type: 'usage', usage: { serverToolUses: { web_search: queries.size } } })
@@ -209,7 +208,7 @@ function choiceAt(state: AnswerState, index: unknown): Choice {
   return choice
 }
 
-/** @param answer Names the answer in ids of calls that have none. */
+/** @param answer The part of generated call IDs that identifies the answer. */
 function readCandidate(choice: Choice, candidate: Json, answer: () => string): void {
   const { content } = candidate
   const parts = isRecord(content) && Array.isArray(content.parts) ? content.parts : []
@@ -268,8 +267,8 @@ function readImage(choice: Choice, part: Json, data: Json): void {
 }
 
 /**
- * A call comes whole in one part, or begins in a part with a name, goes on in parts without, and ends with the first
- * that does not say `willContinue`.
+ * A call is one part, or begins with a named part, continues in parts without a name, and ends with the first one without
+ * `willContinue`.
  */
 function readCall(choice: Choice, part: Json, answer: () => string): void {
   const call = isRecord(part.functionCall) ? part.functionCall : {}
@@ -304,7 +303,7 @@ function endOpenCall(choice: Choice): void {
   events.push({ type: 'tool-call', index, toolIndex: open.toolIndex, arguments: open.arguments.text() })
 }
 
-/** The provider's own id, unless it has none or has given it before. */
+/** The provider's ID, unless it is missing or repeated. */
 function callId(choice: Choice, call: Json, at: { answer: () => string; toolIndex: number }): string {
   const given = textOf(call.id)
   const isUsable = given !== '' && !choice.callIds.has(given)
@@ -331,7 +330,7 @@ function hasOutput({ textLength, callCount, images }: Choice): boolean {
   return textLength > 0 || callCount > 0 || images.length > 0
 }
 
-/** Emits all signatures so far, unless they were emitted before: at the first finish reason, and at the end when later ones followed. */
+/** Emits new signatures: at the first finish reason, and at the end if more followed. */
 function emitContext(choice: Choice): void {
   const { index, events, signatures } = choice
   if (signatures.length === choice.emittedSignatures) return
@@ -339,7 +338,7 @@ function emitContext(choice: Choice): void {
   events.push({ type: 'extension', index, field: CONTEXT_FIELD, value: renderContext(signatures) })
 }
 
-/** A blocked prompt is an empty answer, which the API, too, gives with status 200. */
+/** A blocked prompt is an empty answer; the API returns it with status 200, too. */
 function readBlock(choice: Choice, word: string, events: ChatEvent[]): void {
   if (choice.finish !== undefined) return
   choice.finish = 'content_filter'

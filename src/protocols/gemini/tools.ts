@@ -25,14 +25,14 @@ import { renderSchema } from './schema.ts'
 const FUNCTION_NAME = /^[A-Za-z_][\w.:-]{0,127}$/
 
 export interface ToolSettings {
-  /** Whether structured output and functions go together. */
+  /** Whether structured output can be combined with functions. */
   readonly formatsWithTools: boolean
   /** Tools that run at the API, rendered. */
   readonly serverTools: readonly Json[]
   readonly warnings: Set<string>
 }
 
-/** @returns the body's `tools` and `toolConfig`, absent where nothing is said of tools. */
+/** @returns the body's `tools` and `toolConfig`; absent in requests without tools. */
 export function renderTools(request: ChatRequest, settings: ToolSettings): Json {
   const { tools = [], toolChoice: choice, responseFormat: format } = request
   const isFormatted = format !== undefined && format.type !== 'text'
@@ -59,7 +59,7 @@ function unlessEmpty(tools: readonly Json[]): readonly Json[] | undefined {
   return tools.length === 0 ? undefined : tools
 }
 
-/** Where the model may call some of the functions but need not, it is shown no others. Undefined: all. */
+/** Functions to send if the model may call only some of them and need not. Undefined: all. */
 function offeredNames(choice: ToolChoice | undefined): ReadonlySet<string> | undefined {
   if (typeof choice !== 'object' || choice.type !== 'allowed_tools' || choice.allowed_tools.mode !== 'auto')
     return undefined
@@ -76,7 +76,7 @@ function renderChoice(choice: ToolChoice): Json {
   return { mode: 'ANY', allowedFunctionNames: tools.map((tool) => tool.function.name) }
 }
 
-/** A function without parameters has none, not an empty object of them. */
+/** A function without parameters has no `parametersJsonSchema` rather than an empty object. */
 function renderDeclaration(called: Tool['function'], path: string, warnings: Set<string>): Json {
   const { name, description, parameters = {}, strict } = called
   if (!FUNCTION_NAME.test(name)) throw unsupportedParameter(`${path}.name`)
@@ -130,7 +130,7 @@ export function renderServerTools(request: ChatRequest, target: RenderTarget, wa
   return all.map((entry) => Object.fromEntries([entry]))
 }
 
-/** Adds the search queries that the candidate says it made, up to as many as anyone reads. */
+/** Adds the search queries of the candidate, up to a maximum. */
 export function addQueries(queries: Set<string>, { groundingMetadata: metadata }: Json): void {
   const made = isRecord(metadata) ? metadata.webSearchQueries : undefined
   if (!Array.isArray(made)) return
@@ -141,7 +141,7 @@ export function addQueries(queries: Set<string>, { groundingMetadata: metadata }
 
 const MAX_QUERIES = 1000
 
-/** The pages that the candidate is grounded in. Which piece of it each belongs to is said in bytes of a text that is gone: each is one of the whole. */
+/** The pages that ground the candidate. Their positions are in bytes of a text that is not kept: each applies to the whole. */
 export function groundingPages({ groundingMetadata: metadata }: Json, textLength: number): readonly UrlCitation[] {
   const pages: UrlCitation[] = []
   const chunks = isRecord(metadata) ? metadata.groundingChunks : undefined

@@ -1,6 +1,6 @@
 /**
- * OpenAI chat completions, spoken as a client: the format of the originator and of most other hosts. A pure codec; who
- * is spoken to, and with which options, is in `providers/`.
+ * OpenAI chat completions as an upstream protocol: the format of OpenAI and most other hosts. A pure codec; `providers/` has
+ * the hosts and their options.
  */
 import type { UpstreamProtocol } from '../protocol.ts'
 import { parseError } from './errors.ts'
@@ -11,7 +11,7 @@ import { streamParser } from './stream.ts'
 
 export type { OpenAiChatOptions } from './options.ts'
 
-/** Without options: what a server says that claims no more than compatibility. */
+/** Without options: for servers that only claim compatibility. */
 export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
   return {
     id: 'openai-chat',

@@ -1,6 +1,6 @@
 /**
- * OpenAI's Responses API, spoken as a client: OpenAI's newest models have their tools and reasoning there alone, and
- * other servers offer the same format. A pure codec; who is spoken to, and with which options, is in `providers/`.
+ * OpenAI's Responses API as an upstream protocol: OpenAI's newest models offer tools with reasoning only there, and other
+ * servers have the same format. A pure codec; `providers/` has the hosts and their options.
  *
  * Nothing is stored at the host (`store: false`), so that encrypted reasoning travels in `provider_context`
  * (`context.ts`). Clients that send it back get perfect replay; for those that drop it the request stays valid.
@@ -14,7 +14,7 @@ import { toolUses } from './tools.ts'
 
 export type { OpenAiResponsesOptions } from './request.ts'
 
-/** Without options: what a server takes that claims no more than compatibility. */
+/** Without options: for servers that only claim compatibility. */
 export function openaiResponses(options: OpenAiResponsesOptions = {}): UpstreamProtocol {
   return {
     id: 'openai-responses',

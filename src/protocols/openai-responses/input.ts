@@ -107,7 +107,7 @@ function renderBreakpoint(part: ContentPart, { price, warnings }: InputSettings)
   return withoutLifetime(own)
 }
 
-/** Whether the usage of an answer tells how long the prompt is cached. */
+/** Whether the usage of an answer reports the cache lifetime of the prompt. */
 export function isReportedLifetime({ ttl }: Json): boolean {
   return ttl === undefined || ttl === null || ttl === '30m' || ttl === '12h'
 }

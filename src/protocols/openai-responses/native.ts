@@ -1,7 +1,7 @@
 /**
- * Renders a request that came by this same API from its client's own items, tools and fields, so that no translation
- * loses anything. What the gateway decides (model, limits, storage) and what costs (tools that run at the provider,
- * lifetimes of the cache) follows the rules of all requests.
+ * Renders a request of this same API from the client's own items, tools and fields, so that nothing is lost in translation.
+ * Decisions of the gateway (model, limits, storage) and priced parts (tools that run at the provider, cache lifetimes) follow
+ * the rules of all requests.
  */
 import type { ChatRequest, NativeRequest } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
@@ -66,7 +66,7 @@ function renderItem(item: Json, settings: ItemSettings): Json {
   return { ...rendered, tools: tools.filter(settings.isSent) }
 }
 
-/** The same part where the price covers the lifetime of its cache, and the usage of an answer tells it. */
+/** Returns the part unchanged if the price covers its cache lifetime and the usage reports it. */
 function withPricedCache(part: Json, { price, warnings }: InputSettings): Json {
   const { prompt_cache_breakpoint: breakpoint } = part
   if (!isRecord(breakpoint) || (isCachingPriced(part, price) && isReportedLifetime(breakpoint))) return part

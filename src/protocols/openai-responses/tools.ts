@@ -35,7 +35,7 @@ function isCustom({ custom }: Tool): boolean {
   return custom !== undefined
 }
 
-/** The API makes functions strict unless told not to; chat completions do not. */
+/** In this API functions are strict by default, in chat completions they are not. */
 function renderTool({ function: { name, description, parameters, strict }, custom }: Tool): Json {
   if (custom !== undefined) return { type: 'custom', name, description, format: renderGrammar(custom.format) }
   return { type: 'function', name, description, parameters: parameters ?? null, strict: strict ?? false }

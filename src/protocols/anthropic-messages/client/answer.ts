@@ -93,7 +93,7 @@ function gatherPages({ blocks }: OpenMessage, annotations: unknown): void {
   }
 }
 
-/** Blocks that the gateway does not know, and what it does not know of others. */
+/** Unknown blocks, and unknown fields of others. */
 function gatherNative(message: OpenMessage, { part, value }: NativeEvent): void {
   const { blocks } = message
   const last = blocks.at(-1)

@@ -6,13 +6,13 @@ const MAX_CITATIONS = 256
 
 interface PageCitation {
   readonly citation: Json
-  /** Where the cited text begins in the text of the answer; undefined: not said. */
+  /** Start of the cited text in the answer; undefined: unknown. */
   readonly start: number | undefined
 }
 
 /**
  * @param annotations Of a message, in the form of chat completions.
- * The text of a page is not known, and neither is what Anthropic would want back of it: see `withoutForeignCitations`.
+ * The text of a page and Anthropic's own fields of it are unknown: see `withoutForeignCitations`.
  */
 export function pageCitations(annotations: unknown): readonly PageCitation[] {
   if (!Array.isArray(annotations)) return []

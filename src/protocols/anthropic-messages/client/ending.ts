@@ -1,4 +1,4 @@
-/** What ends a message, whole or streamed: why it stopped, and the contexts that other providers want back. */
+/** The end of a message, whole or streamed: its stop reason, and the contexts of other providers. */
 import type { ChatEvent, ChatRequest, FinishReason } from '../../../domain/chat.ts'
 import { isRecord } from '../../../lib/json.ts'
 import { encodeContext } from '../../opaque-context.ts'
@@ -32,7 +32,7 @@ interface EndingState {
   tail: string
 }
 
-/** Longer sequences are not looked for in texts, which would take time for each piece of a text. */
+/** Longer sequences are not searched in texts, which would take time for each piece. */
 const MAX_SEQUENCE_LENGTH = 256
 
 export function createEnding({ stop = [], extra }: ChatRequest): Ending {

@@ -1,4 +1,4 @@
-/** What a Messages request says that a chat completion cannot, collected while it is read. */
+/** Collects the parts of a Messages request that a chat completion cannot express. */
 import type { NativeRequest } from '../../../domain/chat.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
 
@@ -14,7 +14,7 @@ export function newFindings(): Findings {
   return { essential: undefined, dropped: new Set(), untranslated: [], builtInTools: 0, caching: undefined }
 }
 
-/** Notes the lifetime of the cache that a block, a tool or the request asks for. */
+/** Records the cache lifetime that a block, a tool or the request selects. */
 export function noteCaching(findings: Findings, { cache_control: control }: Json): void {
   if (!isRecord(control)) return
   findings.caching = findings.caching === '1h' || control['ttl'] === '1h' ? '1h' : '5m'
@@ -29,14 +29,14 @@ function noteCachingWithin(findings: Findings, value: unknown): void {
   noteCachingWithin(findings, value['source'])
 }
 
-/** For what other protocols must reject. */
+/** Records a part that other protocols must reject. */
 export function noteEssential(findings: Findings, path: string, value: unknown): void {
   findings.essential ??= path
   findings.untranslated.push(value)
   noteCachingWithin(findings, value)
 }
 
-/** For what other protocols leave out. @param name In `x-turnpike-warnings`. */
+/** Records a part that other protocols omit. @param name In `x-turnpike-warnings`. */
 export function noteDropped(findings: Findings, name: string, value: unknown): void {
   findings.dropped.add(name)
   findings.untranslated.push(value)

@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** The API has no 422, and 529 stands for 503. */
+/** The API has no 422, and 529 instead of 503. */
 function messagesStatus({ code, status }: GatewayError): number {
   if (code === 'model_not_found') return 404
   if (status === 503) return 529

@@ -43,12 +43,12 @@ function readText(block: Json, path: string): object {
   return { type: 'text', text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
 }
 
-/** The mark after which the prompt is to be cached. */
+/** The mark that ends the cached part of the prompt. */
 function cacheOf({ cache_control: control }: Json): object {
   return isRecord(control) ? { cache_control: control } : {}
 }
 
-/** Results of tools come before what else the user says, as other APIs require. */
+/** Places results of tools before the user's other content, as other APIs require. */
 function readUser(blocks: readonly Json[], path: string, findings: Findings): object[] {
   const results: object[] = []
   const parts: object[] = []
@@ -63,7 +63,7 @@ function readUser(blocks: readonly Json[], path: string, findings: Findings): ob
 
 const ERROR_PREFIX = 'Error: '
 
-/** A result that is an error begins with `Error:` unless its text says so. A cache mark moves to the last part. */
+/** Prefixes an error result with `Error:` unless its text has it. A cache mark moves to the last part. */
 function readResult(block: Json, path: string, findings: Findings): object {
   const { tool_use_id: id, content, is_error: failed } = block
   const blocks = isAbsent(content) ? [] : blocksAt(content, `${path}.content`, findings)
@@ -120,7 +120,7 @@ const SOURCES: Readonly<Record<'image' | 'document', readonly string[]>> = {
   document: ['base64', 'text', 'content'],
 }
 
-/** A block that only this API has. The translation holds its place: a file whose size is not known, or an empty text. */
+/** A block without a translation, represented by a file of unknown size or an empty text. */
 function readForeign(block: Json, path: string, findings: Findings): Part {
   noteEssential(findings, path, block)
   const isFile = block['source'] !== undefined || block['file_id'] !== undefined

@@ -24,7 +24,7 @@ interface State {
   /** Tool calls without argument text so far. */
   readonly emptyCalls: Set<number>
   readonly ending: Ending
-  /** As far as the provider has counted. */
+  /** The provider's counts so far. */
   usage: Usage
   /** Fields beside the content that the gateway does not read. */
   others: Json
@@ -79,7 +79,7 @@ function renderEvent(state: State, event: ChatEvent): string {
   }
 }
 
-/** Blocks that the gateway does not know, and what it does not know of others. */
+/** Unknown blocks, and unknown fields of others. */
 function renderNative(state: State, { part, value }: NativeEvent): string {
   if (part === 'message') state.others = { ...state.others, ...value }
   if (part === 'stop') return closeBlock(state)
@@ -93,7 +93,7 @@ function renderNative(state: State, { part, value }: NativeEvent): string {
   return part === 'delta' && isFitting ? delta(state, value) : ''
 }
 
-/** Citations of other providers come at the end: those of a text whose block is closed are left out. */
+/** Citations of other providers arrive at the end: those of a closed text block are omitted. */
 function renderPages(state: State, annotations: unknown): string {
   if (state.open !== 'text' || state.hasOwnCitations) return ''
   const pages = pageCitations(annotations)
@@ -125,7 +125,7 @@ function renderReasoning(
 
 const NO_ARGUMENTS = '{}'
 
-/** Blocks come one after another, so a call must be whole before the next one begins. */
+/** Blocks are sequential, so a call must be complete before the next one begins. */
 function renderToolCall(state: State, { toolIndex, id, name, arguments: input }: ToolCallEvent): string {
   let text = ''
   if (toolIndex > state.toolIndex) {
@@ -134,7 +134,7 @@ function renderToolCall(state: State, { toolIndex, id, name, arguments: input }:
     state.open = 'tool_use'
     state.emptyCalls.add(toolIndex)
   } else if (toolIndex < state.toolIndex || state.open !== 'tool_use') {
-    // That a call has none is known at the end only, and its empty input says so already.
+    // Only the end shows that a call has no arguments; its input is empty already.
     if (input === NO_ARGUMENTS && state.emptyCalls.has(toolIndex)) return ''
     throw brokenAnswer('The provider continued a tool call after it had begun another block.')
   }
@@ -173,7 +173,7 @@ function delta({ index }: State, change: object): string {
   return eventText('content_block_delta', { index, delta: change })
 }
 
-/** The prompt's tokens are those that the provider has counted by now, else those expected. */
+/** Uses the provider's count of the prompt so far, else the expected one. */
 function begin(state: State): string {
   if (state.hasBegun) return ''
   state.hasBegun = true
