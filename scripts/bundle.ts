@@ -47,7 +47,9 @@ async function writeBundle(): Promise<void> {
   )
   mkdirSync(BUNDLE_FOLDER, { recursive: true })
   rmSync(INPUTS_FILE, { force: true })
-  for (const { fileName, code } of chunks) replaceFile(join(BUNDLE_FOLDER, fileName), escapeNonAscii(code))
+  for (const { fileName, code } of chunks) {
+    replaceFile(join(BUNDLE_FOLDER, fileName), escapeNonAscii(withoutFacades(code)))
+  }
   replaceFile(INPUTS_FILE, JSON.stringify(inputs))
   removeOldFiles()
 }
@@ -59,6 +61,17 @@ function inputsOf(moduleIds: readonly string[], startedAt: number): readonly (re
   return [...sources, INSTALLED].map((path) => {
     const { size, mtimeMs } = statSync(join(ROOT, path))
     return [path, size, mtimeMs < startedAt ? mtimeMs : 0]
+  })
+}
+
+/**
+ * Takes modules of Node.js as `require` does. An `import` reads every one of their exports, and with those of `node:http`
+ * alone Node.js loads its own `fetch`.
+ */
+function withoutFacades(code: string): string {
+  return code.replaceAll(/^import (?:(\w[\w$]*)|(\{[^}]*\})) from ("node:[^"]+");$/gm, (_, name, names, module) => {
+    const pattern = name ?? names.replaceAll(' as ', ': ')
+    return `const ${pattern} = process.getBuiltinModule(${module});`
   })
 }
 

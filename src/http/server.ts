@@ -178,13 +178,15 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
  * @returns The methods of a path without its query, sorted; empty where no route matches.
  */
 function recordPathMethods(app: FastifyInstance): (path: string) => readonly string[] {
-  const routes: { readonly pattern: RegExp; readonly method: string | string[] }[] = []
+  const routes: { readonly url: string; readonly method: string | string[] }[] = []
+  let patterns: readonly RegExp[] | undefined // not before a path is unknown: no route is added then
   app.addHook('onRoute', ({ url, method }) => {
     if (url === '*' || url === '/*') return // preflight of every path, no route of one
-    routes.push({ pattern: patternOf(url), method })
+    routes.push({ url, method })
   })
   return (path) => {
-    const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) => method)
+    patterns ??= routes.map(({ url }) => patternOf(url))
+    const methods = routes.filter((_, at) => patterns?.[at]?.test(path)).flatMap(({ method }) => method)
     return [...new Set(methods)].sort()
   }
 }
