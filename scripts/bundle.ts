@@ -1,6 +1,6 @@
 /**
  * Writes the bundle that a clone starts from, unless there is one of the sources as they are: see
- * docs/decisions/0020-a-clone-starts-from-a-bundle.md. `npm ci` and `npm test` run it.
+ * docs/decisions/0020-a-clone-starts-from-a-bundle.md. `npm ci`, `npm test` and `npm run bench` run it.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'

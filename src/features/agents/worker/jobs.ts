@@ -2,7 +2,7 @@
  * Background jobs of agents: runs, the correction of their costs, and the end of runs that no worker ends. Any process may
  * end overdue runs: a run ends once, and a worker that still has it finds it lost.
  */
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AgentStatus, RunError } from '../../../domain/agent.ts'
 import { every, type JobKind } from '../../../jobs/job.ts'
@@ -33,6 +33,15 @@ export function agentJobs(deps: WorkerDeps, runs: RunKind): Readonly<Record<stri
     ...costJobs(deps),
     'agents.overdue': every(OVERDUE_EVERY_MS, () => endOverdueRuns(deps)),
   }
+}
+
+/** Whether a run waits for a worker, or had one that may be gone. */
+export async function hasOpenRuns(db: Kysely<Database>): Promise<boolean> {
+  const open = db
+    .selectFrom('job')
+    .select('id')
+    .where(({ and }) => and({ kind: RUN_JOB, ended_at: null }))
+  return (await open.limit(1).executeTakeFirst()) !== undefined
 }
 
 export const OVERDUE_EVERY_MS = 15_000
