@@ -44,10 +44,11 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
       signal.throwIfAborted()
       const asked = {
         api: chatCompletionsApi,
-        caller,
+        caller: { ...caller, requireTags: undefined }, // its agent has none to give
         body: bodyOf(model, request),
         requestId: ids.request(),
         clientRequestId: agentReference(agentId, runId),
+        attribution: { session: agentId },
         idempotencyKey: undefined,
         receivedAt: clock(),
       }

@@ -100,6 +100,10 @@ test('completions of a release that noted no attempts stay as they are, and new 
     unbilled_nano_usd: null,
     api: null,
     team_id: null,
+    tags: null,
+    session_id: null,
+    end_user: null,
+    request_id: null,
   }
   assert.deepEqual(old, { ...before.rows[0], attempt_log: null, ...added })
   assert.equal(noted?.attempt_log, JSON.stringify(attemptLog))

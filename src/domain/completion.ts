@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from '../lib/json.ts'
 import type { TraceContext } from '../lib/trace-context.ts'
+import type { Attribution } from './attribution.ts'
 import type { FinishReason } from './chat.ts'
 import type { AccountId, CompletionId, KeyId, ProviderCredentialId, TeamId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
@@ -113,6 +114,10 @@ export interface CompletionRecord {
   readonly api?: RecordedApi | undefined
   /** Absent: of no team. */
   readonly teamId?: TeamId | undefined
+  /** Tags, session and end user; absent: none. */
+  readonly attribution?: Attribution | undefined
+  /** `req_…` of the HTTP request; absent: unknown. */
+  readonly requestId?: string | undefined
 }
 
 /** The newest ones. */

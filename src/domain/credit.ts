@@ -1,4 +1,5 @@
 /** Holds, settlements, and the idempotency of charged requests: types and ports; and the credit of an account. */
+import type { Attribution } from './attribution.ts'
 import type { BudgetLevel, BudgetSubject } from './budget.ts'
 import type { CompletionRecord, RecordedApi } from './completion.ts'
 import type { Caller } from './identity/caller.ts'
@@ -52,6 +53,9 @@ export interface HoldRequest {
   readonly api?: RecordedApi | undefined
   /** What else has budgets that count, besides the account, the team, the key and its person: the request's tags. */
   readonly subjects?: readonly BudgetSubject[] | undefined
+  /** Tags, session and end user; absent: none. */
+  readonly attribution?: Attribution | undefined
+  readonly requestId?: string | undefined
 }
 
 /** A committed hold, resolved exactly once, by `settle` or `release`. */

@@ -128,6 +128,13 @@ export function toBase62(value: number, length: number): string {
   return text
 }
 
+/** Unix milliseconds at which an ID was made, which `toBase62` wrote after its prefix. Undefined: it is no ID of that kind. */
+export function timeOfId(id: string, prefix: (typeof PREFIXES)[Kind]): number | undefined {
+  const body = id.slice(prefix.length)
+  if (!id.startsWith(prefix) || !/^[0-9A-Za-z]{22}$/.test(body)) return undefined
+  return [...body.slice(0, TIME_LENGTH)].reduce((ms, digit) => ms * 62 + ALPHABET.indexOf(digit), 0)
+}
+
 function createBody(now: () => number, random: (length: number) => string): () => string {
   let lastMs = -1
   let lastText = ''

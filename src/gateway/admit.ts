@@ -3,6 +3,7 @@
  * candidates, its worst case, and its share of the rate limits.
  */
 import type { AccountCredentials } from '../domain/account-credential.ts'
+import { type AttributionHeaders, attributionOf } from '../domain/attribution.ts'
 import type { ChatRequest } from '../domain/chat.ts'
 import type { DataPolicy } from '../domain/data-policy.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -40,18 +41,21 @@ export interface Incoming {
   readonly receivedAt: number
   /** The last event that the client has of a stream with an `Idempotency-Key`. */
   readonly lastEventId?: number | undefined
+  /** What the headers say of tags and session; undefined: nothing. */
+  readonly attribution?: AttributionHeaders | undefined
   /** Undefined: the answer is not stored. */
   readonly store?: StoreAnswer | undefined
   /** Undefined: the request is not traced. */
   readonly trace?: RequestTrace | undefined
 }
 
-/** The request, for the models that may answer it. @throws GatewayError */
+/** The request, for the models that may answer it. @param ignored Fields that have no effect. @throws GatewayError */
 export function parse(
   ports: Pick<GatewayPorts, 'models' | 'now' | 'provider' | 'health'>,
   { api, body, caller, headers, routing }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers' | 'routing'>,
+  ignored: readonly string[] = [],
 ): RequestedModels {
-  const parsed = api.parse(body, headers)
+  const parsed = withUnheeded(api.parse(body, headers), ignored)
   const request = routing === undefined ? parsed : withRouting(parsed, routing)
   return requestedModels({
     book: ports.models(),
@@ -61,6 +65,10 @@ export function parse(
     now: ports.now,
     routing: ports,
   })
+}
+
+function withUnheeded(request: ChatRequest, names: readonly string[]): ChatRequest {
+  return names.length === 0 ? request : { ...request, unheeded: [...(request.unheeded ?? []), ...names] }
 }
 
 /** What the header says replaces what the body says of the same. */
@@ -92,7 +100,8 @@ function admitWith(
   credentials: AccountCredentials | undefined,
 ): AdmittedRequest | Promise<AdmittedRequest> {
   const { api, caller, clientRequestId, requestId, receivedAt } = incoming
-  const requested = parse(ports, incoming)
+  const { attribution, ignored } = attributionOf({ caller, headers: incoming.attribution, body: incoming.body })
+  const requested = parse(ports, incoming, ignored)
   const createdAt = ports.now()
   const byokFeePpm = credentials === undefined ? undefined : ports.byok?.feePpm(caller.plan)
   const policies = policiesOf(caller, ports.health.settings().policies)
@@ -121,6 +130,7 @@ function admitWith(
     receivedAt,
     requestId,
     clientRequestId,
+    attribution,
     store: incoming.store,
     trace: incoming.trace,
   })

@@ -2,6 +2,7 @@
  * A completion on its way through the pipeline: what was admitted, which never changes, and the state of each later step,
  * which that step's file alone assigns. The others read it.
  */
+import type { Attribution } from '../domain/attribution.ts'
 import type { ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote, CompletionRecord } from '../domain/completion.ts'
 import type { Hold, IdempotentRun, RunningEstimate } from '../domain/credit.ts'
@@ -59,6 +60,8 @@ export interface AdmittedRequest extends RoutedModel {
   readonly receivedAt: number
   readonly requestId: string
   readonly clientRequestId: string | undefined
+  /** Tags, session and end user; undefined: none. */
+  readonly attribution?: Attribution | undefined
   /** Undefined: the answer is not stored. */
   readonly store?: StoreAnswer | undefined
   /** Undefined: the request is not traced. */

@@ -86,6 +86,8 @@ function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): 
     clientRequestId: admitted.clientRequestId,
     byokFeePpm: worst.byokFeePpm,
     api: admitted.api.recordedAs,
+    attribution: admitted.attribution,
+    requestId: admitted.requestId,
   }
 }
 

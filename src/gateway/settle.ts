@@ -304,6 +304,8 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     clientRequestId: admitted.clientRequestId,
     api: admitted.api.recordedAs,
     teamId: caller.teamId,
+    attribution: admitted.attribution,
+    requestId: admitted.requestId,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Routes whose answers are completions, and the first of them: `POST /chat/completions`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
+import { type AttributionHeaders, readAttributionHeaders } from '../domain/attribution.ts'
 import { ROUTING_HEADER } from '../domain/chat.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
 import { type Caller, TEAM_ENDPOINTS, type TeamEndpoint } from '../domain/identity/caller.ts'
@@ -34,6 +35,7 @@ interface ChatIncoming {
   readonly findings: BodyFindings | undefined
   readonly requestId: string
   readonly clientRequestId: string | undefined
+  readonly attribution: AttributionHeaders | undefined
   readonly idempotencyKey: string | undefined
   /** The last event received of a stream with that key. */
   readonly lastEventId: number | undefined
@@ -161,6 +163,7 @@ function incomingOf(request: FastifyRequest, receivedAt: number): ChatIncoming {
     findings: request.findings,
     requestId: request.id,
     clientRequestId: clientRequestIdOf(request),
+    attribution: readAttributionHeaders(request.headers),
     idempotencyKey,
     lastEventId: idempotencyKey === undefined ? undefined : lastEventIdOf(request),
     receivedAt,

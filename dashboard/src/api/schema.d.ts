@@ -3196,6 +3196,12 @@ export interface operations {
                             last_used_at: string | null;
                             expires_at: string | null;
                             revoked_at: string | null;
+                            /** @description Tags of its requests, unless they say otherwise. */
+                            tags: {
+                                [key: string]: string;
+                            };
+                            /** @description Keys of tags that its requests must have. */
+                            require_tags: string[];
                             /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                             created_by: {
                                 user_id: string;
@@ -3304,6 +3310,22 @@ export interface operations {
                      * @example 2030-01-01T00:00:00Z
                      */
                     expires_at?: string | null;
+                    /**
+                     * @description Tags of its requests, unless they say otherwise. At most 10; see docs/chargeback.md.
+                     * @example {
+                     *       "team": "search"
+                     *     }
+                     */
+                    tags?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Keys of tags that its requests must have. Others get 400.
+                     * @example [
+                     *       "customer"
+                     *     ]
+                     */
+                    require_tags?: string[];
                     /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
                     budgets?: {
                         /** @description USD, at most 9 decimals. */
@@ -3363,6 +3385,12 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
                         /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                         created_by: {
                             user_id: string;
@@ -3478,6 +3506,12 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
                         /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                         created_by: {
                             user_id: string;
@@ -3620,6 +3654,22 @@ export interface operations {
                      * @example 2030-01-01T00:00:00Z
                      */
                     expires_at?: string | null;
+                    /**
+                     * @description Tags of its requests, unless they say otherwise. At most 10; see docs/chargeback.md.
+                     * @example {
+                     *       "team": "search"
+                     *     }
+                     */
+                    tags?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Keys of tags that its requests must have. Others get 400.
+                     * @example [
+                     *       "customer"
+                     *     ]
+                     */
+                    require_tags?: string[];
                     /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
                     budgets?: {
                         /** @description USD, at most 9 decimals. */
@@ -3679,6 +3729,12 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
                         /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
                         created_by: {
                             user_id: string;
@@ -3973,6 +4029,14 @@ export interface operations {
                 provider?: string;
                 /** @description Only requests with this `client_request_id`. Requires a period of at most 7 days. */
                 client_request_id?: string;
+                /** @description Only the request with this `req_…`. */
+                request_id?: string;
+                /** @description Only requests with this tag, as `key=value`. Requires a period of at most 7 days. */
+                tag?: string;
+                /** @description Only requests of this session. Requires a period of at most 7 days. */
+                session_id?: string;
+                /** @description Only requests of this end user: the hash, or the name that the client sends. Requires a period of at most 7 days. */
+                end_user?: string;
                 /** @description `overview` adds a histogram of the listed completions over the period, by default over the last 24 hours. A CSV file has none. */
                 include?: "overview";
                 /** @description `csv` returns a file. By default the `Accept` header decides; `application/json` is preferred. */
@@ -4088,6 +4152,16 @@ export interface operations {
                              * @enum {string}
                              */
                             api: "chat_completions" | "messages" | "responses" | "completions" | "embeddings" | "rerank";
+                            /** @description `req_…` of the HTTP request, as in `x-request-id`. Null: unknown. */
+                            request_id: string | null;
+                            /** @description Tags of the request. */
+                            tags: {
+                                [key: string]: string;
+                            };
+                            /** @description The client’s session. Null: none. */
+                            session_id: string | null;
+                            /** @description Hash of the client’s name for its user. Null: none. */
+                            end_user: string | null;
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -4234,6 +4308,16 @@ export interface operations {
                          * @enum {string}
                          */
                         api: "chat_completions" | "messages" | "responses" | "completions" | "embeddings" | "rerank";
+                        /** @description `req_…` of the HTTP request, as in `x-request-id`. Null: unknown. */
+                        request_id: string | null;
+                        /** @description Tags of the request. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description The client’s session. Null: none. */
+                        session_id: string | null;
+                        /** @description Hash of the client’s name for its user. Null: none. */
+                        end_user: string | null;
                         /** @description Calculation of the cost. Null: the price is unknown, the charge was corrected later, or the charge is not based on the tokens, as after a failure. */
                         pricing: {
                             /** @description Version of the price that was charged. */
@@ -4304,6 +4388,14 @@ export interface operations {
                 provider?: string;
                 /** @description Only requests with this `client_request_id`. */
                 client_request_id?: string;
+                /** @description Only the request with this `req_…`. */
+                request_id?: string;
+                /** @description Only requests with this tag, as `key=value`. */
+                tag?: string;
+                /** @description Only requests of this session. */
+                session_id?: string;
+                /** @description Only requests of this end user: the hash, or the name that the client sends. */
+                end_user?: string;
                 /** @description Same as the header `Last-Event-ID`, which takes precedence. */
                 after?: string;
             };

@@ -73,6 +73,11 @@ export interface HoldTable {
   api: RecordedApi | null
   /** Null: the account. */
   team_id: TeamId | null
+  /** See `CompletionTable`. */
+  tags: string | null
+  session_id: string | null
+  end_user: string | null
+  request_id: string | null
 }
 
 export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'

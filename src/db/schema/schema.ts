@@ -111,6 +111,10 @@ export interface ApiKeyTable {
   data_policy: Generated<string | null>
   /** The person whose rights in the account bound its own; null where nobody's do. */
   created_by: UserId | null
+  /** JSON object: tags of requests that say nothing else; null: none. */
+  tags: Generated<string | null>
+  /** JSON list of keys of tags that requests must have; null: none. */
+  require_tags: Generated<string | null>
   /** The key that created it, whose limits bound its own; null: no key did. */
   parent_id: KeyId | null
   /** The team that it belongs to; null: to the account. */
@@ -163,6 +167,10 @@ export interface CompletionTable {
   price_rule: string | null // see `priceUsage`; null: the price itself, or a row older than the column
   api: RecordedApi | null // null: chat completions
   team_id: TeamId | null // of the key or the request when it was admitted; null: the account
+  tags: string | null // `key=value`, by key, joined by commas; null: none
+  session_id: string | null
+  end_user: string | null // see `endUserHash`
+  request_id: string | null // of the HTTP request; null: a row older than the column
 }
 
 /** Sums over `completion`, written in the same transaction. */

@@ -42,6 +42,10 @@ export interface Caller {
   readonly endpoints?: ReadonlySet<TeamEndpoint> | undefined
   /** Teams of the user with their role there. Undefined: none, or no user. */
   readonly teams?: ReadonlyMap<TeamId, TeamRole> | undefined
+  /** Tags that its requests have unless they say otherwise, `key=value` each; undefined: none. */
+  readonly tags?: readonly string[] | undefined
+  /** Keys of tags that its requests must have; undefined: none. */
+  readonly requireTags?: readonly string[] | undefined
   /** Version of the account's own provider credentials, which grows with every change; undefined: it never had any. */
   readonly providerCredentials?: number | undefined
   /** Rights of this credential; full access is expanded. */

@@ -3,7 +3,8 @@
  * written to the spool at the moment from which it must survive this process.
  */
 import { isDatabaseUnavailable } from '../../db/failure.ts'
-import type { BudgetWindow } from '../../domain/budget.ts'
+import type { Attribution } from '../../domain/attribution.ts'
+import type { BudgetSubject, BudgetWindow } from '../../domain/budget.ts'
 import {
   type CreditPort,
   type Hold,
@@ -232,8 +233,16 @@ function holdUnit(request: HoldRequest, terms: PlanTerms, instanceId: string): H
     byokFeePpm: request.byokFeePpm,
     api: request.api,
     teamId: caller.teamId,
-    subjects: request.subjects,
+    subjects: request.subjects ?? tagSubjects(request.attribution),
+    attribution: request.attribution,
+    requestId: request.requestId,
   }
+}
+
+/** Budgets of tags count for the requests that have them. */
+function tagSubjects(attribution: Attribution | undefined): readonly BudgetSubject[] | undefined {
+  if (attribution === undefined || attribution.tags.length === 0) return undefined
+  return attribution.tags.map((id) => ({ level: 'tag', id }))
 }
 
 interface Granted {
@@ -390,6 +399,8 @@ function intentUnit(unit: HoldUnit): SettleUnit {
     clientRequestId: unit.clientRequestId,
     api: unit.api,
     teamId: unit.teamId,
+    attribution: unit.attribution,
+    requestId: unit.requestId,
     ...(feePpm === undefined ? {} : { usageDetail: { byok: { feePpm } } }),
   }
   return { kind: 'settle', record, terms: unit.terms, unrecorded: true, provisional: true, kept: undefined }

@@ -52,7 +52,14 @@ async function sweeping(t: TestContext) {
 test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had recorded, and marked so', async (t) => {
   const { other, sweep, now, seen, log } = await sweeping(t)
   const held = await other.port.hold(
-    holdAsk({ stream: true, createdAt: Date.now() - 5_000, clientRequestId: 'theirs', api: 'responses' }),
+    holdAsk({
+      stream: true,
+      createdAt: Date.now() - 5_000,
+      clientRequestId: 'theirs',
+      api: 'responses',
+      attribution: { tags: ['customer=acme', 'env=prod'], session: 'thread', endUser: 'f00' },
+      requestId: 'req_theirs',
+    }),
   )
   other.port.dispatched(held)
   const { id, accountId } = held
@@ -75,6 +82,7 @@ test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had 
       tokens: [row?.prompt_tokens, row?.completion_tokens],
       client_request_id: row?.client_request_id,
       api: row?.api,
+      attribution: [row?.tags, row?.session_id, row?.end_user, row?.request_id],
       attempts: row?.attempts,
     },
     {
@@ -86,6 +94,7 @@ test('INV-4 INV-6: a hold whose process is gone is settled once, at what it had 
       tokens: [12, 7],
       client_request_id: 'theirs',
       api: 'responses',
+      attribution: ['customer=acme,env=prod', 'thread', 'f00', 'req_theirs'],
       attempts: 1,
     },
   )

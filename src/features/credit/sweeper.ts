@@ -4,6 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { Database, HoldTable } from '../../db/schema/schema.ts'
+import { storedAttribution } from '../../domain/attribution.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { Hold, SavedResult } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -76,6 +77,8 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
     ...(hold.byok_fee_ppm === null ? {} : { usageDetail: { byok: { feePpm: hold.byok_fee_ppm } } }),
     api: hold.api ?? undefined,
     teamId: hold.team_id ?? undefined,
+    attribution: storedAttribution(hold),
+    requestId: hold.request_id ?? undefined,
   }
 }
 

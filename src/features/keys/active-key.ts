@@ -20,6 +20,7 @@ import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { type AddressRange, includesAddress, parseAddressRange } from '../../lib/ip-address.ts'
 import { isLimited, rightsOfScopes, withoutDelegation } from './key.ts'
+import { effectiveTags } from './tags.ts'
 
 /** An active key without its secret. */
 export interface ActiveKey {
@@ -98,7 +99,7 @@ function keyRows(db: Kysely<Database>) {
       'member.role',
       'member.removed_at',
     ])
-    .select('setting.value as first_account')
+    .select(['api_key.tags', 'api_key.require_tags', 'setting.value as first_account'])
 }
 
 type KeyRow = Awaited<ReturnType<ReturnType<typeof keyRows>['execute']>>[number]
@@ -149,6 +150,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
       row.team_policy,
       ...[row, ...above].map(({ data_policy }) => data_policy),
     ]),
+    ...effectiveTags([row, ...above]),
     providerCredentials: row.provider_credentials ?? undefined,
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })

@@ -141,6 +141,8 @@ test('a cached key returns synchronously the same frozen caller for all requests
     ancestors: undefined,
     isLimited: true,
     dataPolicies: undefined,
+    requireTags: undefined,
+    tags: undefined,
     providerCredentials: undefined,
     scopes: new Set(['chat']),
   })

@@ -13,9 +13,10 @@ import {
 import { secretForm } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
+import { readTagColumns, type TagSettings, tagColumns } from './tags.ts'
 
 /** Rights and limits of a key. Empty lists and undefined mean no limit. */
-export interface KeyRights {
+export interface KeyRights extends TagSettings {
   readonly scopes: readonly Scope[]
   /** Addresses and CIDR blocks. */
   readonly ipAllowlist: readonly string[]
@@ -88,6 +89,7 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     requestsPerMinute: row.requests_per_minute ?? undefined,
     models: JSON.parse(row.models) as string[],
     dataPolicy: policyOf(row.data_policy),
+    ...readTagColumns(row),
     createdBy: row.created_by ?? undefined,
     parentId: row.parent_id ?? undefined,
     teamId: row.team_id ?? undefined,
@@ -109,6 +111,7 @@ export function rightsColumns(rights: KeyRights) {
     models: JSON.stringify(rights.models),
     data_policy: policyText(rights.dataPolicy),
     expires_at: rights.expiresAt ?? null,
+    ...tagColumns(rights),
   }
 }
 

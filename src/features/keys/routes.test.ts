@@ -96,6 +96,8 @@ test('creating a key returns 201 and the secret, once, which works at once', asy
     last_used_at: null,
     expires_at: null,
     revoked_at: null,
+    tags: {},
+    require_tags: [],
     created_by: null,
     parent_id: first.id,
     team_id: null,

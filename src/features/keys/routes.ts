@@ -25,6 +25,7 @@ import {
   listKeys,
   requestsOfLastDay,
 } from './queries.ts'
+import { parseTagSettings, renderTagSettings, TAG_FIELDS, TAG_VIEWS } from './tags.ts'
 
 export interface KeysDeps extends ListDeps, ManageDeps {
   /** Awaited after every change: when it resolves, the change is in force in this process. */
@@ -67,6 +68,7 @@ const RIGHTS = {
       examples: ['2030-01-01T00:00:00Z'],
     }),
   ),
+  ...TAG_FIELDS,
 }
 const Name = Type.String({ minLength: 1, maxLength: 100 })
 
@@ -105,6 +107,7 @@ const KEY_FIELDS = {
   last_used_at: nullable<string>({ type: 'string' }),
   expires_at: nullable<string>({ type: 'string' }),
   revoked_at: nullable<string>({ type: 'string' }),
+  ...TAG_VIEWS,
 }
 const Creator = Type.Object({ user_id: Type.String(), email: Type.String(), name: Type.String() })
 
@@ -331,6 +334,7 @@ export function renderKey(key: ApiKey): Static<typeof KeyRow> {
     last_used_at: isoTimeOrNull(key.lastUsedAt ?? null),
     expires_at: isoTimeOrNull(key.expiresAt ?? null),
     revoked_at: isoTimeOrNull(key.revokedAt ?? null),
+    ...renderTagSettings(key),
   }
 }
 
@@ -357,6 +361,7 @@ function parseRights(body: KeyBody, now: number): Partial<KeyRights> {
     ...(body.requests_per_minute === undefined ? {} : { requestsPerMinute: body.requests_per_minute ?? undefined }),
     ...(body.monthly_budget_usd === undefined ? {} : { monthlyBudgetNanoUsd: parseBudget(body.monthly_budget_usd) }),
     ...(body.expires_at === undefined ? {} : { expiresAt: parseExpiry(body.expires_at, now) }),
+    ...parseTagSettings(body),
   }
 }
 

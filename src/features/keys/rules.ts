@@ -22,6 +22,8 @@ export function grantRights(requested: Partial<KeyRights>, { caller, key }: Gran
     dataPolicy: requested.dataPolicy ?? key?.dataPolicy,
     expiresAt: requested.expiresAt ?? key?.expiresAt,
     ...(requested.hasBudgets === true ? { hasBudgets: true } : {}),
+    ...(requested.tags !== undefined && { tags: requested.tags }),
+    ...(requested.requireTags !== undefined && { requireTags: requested.requireTags }),
   }
   const own = ownScopes(caller)
   return { ...limits, scopes: orElse(requested.scopes, isLimited(limits) ? own.filter(isNotDelegating) : own) }

@@ -22,7 +22,7 @@ const START = Date.UTC(2026, 4, 1)
 const HEADER =
   'id,created_at,model,provider,status,stream,finish_reason,key_id,prompt_tokens,cached_tokens,cache_write_tokens,' +
   'completion_tokens,reasoning_tokens,cost_usd,usage_source,first_byte_ms,duration_ms,attempts,client_request_id,' +
-  'unbilled_usd,api'
+  'unbilled_usd,api,request_id,tags,session_id,end_user'
 
 interface Answer {
   readonly status: number
@@ -69,6 +69,7 @@ test('a file has a row for each completion, exact, and harmless to spreadsheets'
     ...{ model: '=cmd|"x"', provider: '+p', clientRequestId: '@SUM(A1,A2)', stream: true, finishReason: 'tool_calls' },
     ...{ cachedTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1, costNanoUsd: 9_007_199_254_740_993n },
     ...{ usageSource: 'estimated', status: 'client_left', attempts: 2, firstByteMs: 3.6, api: 'messages' },
+    ...{ attribution: { tags: ['-x=1', 'a=b'], session: '-1', endUser: 'f0' }, requestId: 'req_1' },
   })
   const bare = completionRecord({ status: 'failed', finishReason: undefined, costNanoUsd: 0n, createdAt: START })
   const ofAgent = completionRecord({
@@ -80,9 +81,9 @@ test('a file has a row for each completion, exact, and harmless to spreadsheets'
   const get = await serve(t, database.db)
   const rows = [
     HEADER,
-    `${whole.id},2026-05-05T12:00:00.000Z,"'=cmd|""x""",'+p,client_left,true,tool_calls,key_a,10,3,2,5,1,9007199.254740993,estimated,4,12,2,"'@SUM(A1,A2)",0,messages`,
-    `${bare.id},2026-05-01T00:00:00.000Z,m1,p,failed,false,,key_a,10,0,0,5,0,0,provider,,12,1,,0,chat_completions`,
-    `${ofAgent.id},2026-04-30T23:59:59.999Z,m1,p,completed,false,stop,key_a,10,0,0,5,0,0.0000015,provider,,12,1,,0,chat_completions`,
+    `${whole.id},2026-05-05T12:00:00.000Z,"'=cmd|""x""",'+p,client_left,true,tool_calls,key_a,10,3,2,5,1,9007199.254740993,estimated,4,12,2,"'@SUM(A1,A2)",0,messages,req_1,"'-x=1,a=b",'-1,f0`,
+    `${bare.id},2026-05-01T00:00:00.000Z,m1,p,failed,false,,key_a,10,0,0,5,0,0,provider,,12,1,,0,chat_completions,,,,`,
+    `${ofAgent.id},2026-04-30T23:59:59.999Z,m1,p,completed,false,stop,key_a,10,0,0,5,0,0.0000015,provider,,12,1,,0,chat_completions,,,,`,
   ]
   const { status, headers, text } = await get(`${LIST}?format=csv&include=overview`)
   assert.deepEqual([status, text], [200, rows.map((row) => `${row}\r\n`).join('')])

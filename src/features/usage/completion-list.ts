@@ -23,6 +23,11 @@ export interface CompletionFilter {
   /** This and the next have neither index nor sums: only a short period may be read for them. */
   readonly provider: string | undefined
   readonly clientRequestId: string | undefined
+  readonly requestId?: string | undefined
+  /** `key=value`. */
+  readonly tag?: string | undefined
+  readonly sessionId?: string | undefined
+  readonly endUser?: string | undefined
 }
 
 export interface CompletionListInput extends PageRequest<CompletionId> {
@@ -81,13 +86,21 @@ function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: 
     .orderBy('id', order)
 }
 
+/** Among those of a row. The pattern has no wildcards but the outer ones. */
+export function hasTag(tag: string) {
+  const escaped = tag.replace(/[\\%_]/g, '\\$&')
+  return sql<boolean>`',' || tags || ',' like ${`%,${escaped},%`} escape '\\'`
+}
+
 type Completions<Row> = SelectQueryBuilder<Database, 'completion', Row>
 
 /** What the filter says, but for the status and the agent, which decide what is read through. */
 export function matching<Row>(rows: Completions<Row>, filter: CompletionFilter): Completions<Row> {
-  const { period, model, keyId, provider, clientRequestId } = filter
+  const { period, model, keyId, provider, clientRequestId, requestId, tag, sessionId, endUser } = filter
   return rows
     .where(({ and }) => and(given({ client_request_id: clientRequestId, provider, model, key_id: keyId })))
+    .where(({ and }) => and(given({ request_id: requestId, session_id: sessionId, end_user: endUser })))
+    .$if(tag !== undefined, (query) => query.where(hasTag(tag ?? '')))
     .where(within('created_at', period))
 }
 

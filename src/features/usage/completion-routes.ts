@@ -8,7 +8,7 @@ import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { AccountId, CompletionId } from '../../domain/ids.ts'
+import { type AccountId, type CompletionId, timeOfId } from '../../domain/ids.ts'
 import { usdText } from '../../domain/money.ts'
 import {
   byId,
@@ -20,7 +20,7 @@ import {
   readPageRequest,
   renderPage,
 } from '../../http/page.ts'
-import { ALL_TIME, parsePeriod } from '../../http/period.ts'
+import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { acceptedFormat } from '../../http/request-headers.ts'
 import { isoTime } from '../../http/wire-fields.ts'
 import { type CsvField, harmlessText, renderCsv } from '../../lib/table.ts'
@@ -113,7 +113,7 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
   return async (app) => {
     app.get('/usage/completions', { config, schema: listSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)
-      const filter = readFilter(request.query)
+      const filter = readFilter(request.query, accountId)
       const binding = { key: cursorKey, account: accountId, list: 'usage/completions', filter: JSON.stringify(filter) }
       const format = request.query.format ?? acceptedFormat(request.headers.accept, LIST_TYPES)
       if (format === 'csv') {
@@ -169,16 +169,32 @@ function fileName({ start, end }: ReturnType<typeof askedPeriod>): string {
   return `${['turnpike-requests', ...days].join('-')}.csv`
 }
 
-function readFilter(query: ListQuery): CompletionFilter {
-  const filter = readUntimedFilter(query)
-  const { agentId, provider, clientRequestId } = filter
-  const period = parsePeriod(query, ALL_TIME)
-  const isSearch = provider !== undefined || clientRequestId !== undefined
+function readFilter(query: ListQuery, accountId: AccountId): CompletionFilter {
+  const filter = readUntimedFilter(query, accountId)
+  const { agentId } = filter
+  const period = parsePeriod(query, periodOfRequest(filter.requestId))
+  const isSearch = SEARCHES.some((name) => query[name] !== undefined)
   if (isSearch && agentId === undefined && period.end - period.start > MAX_SEARCHED_MS) {
-    const message = "'provider' and 'client_request_id' need a period of at most 7 days."
+    const names = SEARCHES.map((name) => `'${name}'`).join(', ')
+    const message = `${names} need a period of at most 7 days.`
     throw new GatewayError('invalid_value', message, { param: 'period_start' })
   }
   return { period, ...filter }
+}
+
+/** Filters that neither an index nor sums serve. */
+const SEARCHES = ['provider', 'client_request_id', 'tag', 'session_id', 'end_user'] as const
+
+const REQUEST_MS = 3_600_000
+
+/** A completion begins soon after its request, whose ID says when that was. */
+function periodOfRequest(requestId: string | undefined): Period {
+  const time = requestId === undefined ? undefined : timeOfId(requestId, 'req_')
+  if (requestId !== undefined && time === undefined)
+    throw new GatewayError('invalid_value', "'request_id' must be `req_` and 22 letters and digits.", {
+      param: 'request_id',
+    })
+  return time === undefined ? ALL_TIME : { start: Math.max(0, time - REQUEST_MS), end: time + REQUEST_MS }
 }
 
 /** The bounds of the period that the query names. The period is valid: the filter was read before. */
@@ -242,6 +258,10 @@ const COLUMNS: readonly Column[] = [
   ['client_request_id', clientName],
   ['unbilled_usd', (row) => usdText(row.unbilled_nano_usd ?? 0n)],
   ['api', ({ api }) => api ?? 'chat_completions'],
+  ['request_id', (row) => row.request_id],
+  ['tags', ({ tags }) => tags && harmlessText(tags)],
+  ['session_id', (row) => row.session_id && harmlessText(row.session_id)],
+  ['end_user', (row) => row.end_user],
 ]
 const NAMES = COLUMNS.map(([name]) => name)
 

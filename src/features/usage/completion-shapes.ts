@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { readAgentReference } from '../../domain/agent.ts'
+import { endUserOf, tagsOfText } from '../../domain/attribution.ts'
 import type { FinishReason } from '../../domain/chat.ts'
 import {
   API_NAMES,
@@ -12,7 +13,7 @@ import {
   parseAttemptLog,
   type UsageSource,
 } from '../../domain/completion.ts'
-import type { AgentId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, KeyId } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
 import { type ChargeLine, readStoredByok } from '../../domain/price/price.ts'
 import { pageSchema } from '../../http/page.ts'
@@ -47,6 +48,12 @@ export const FILTER_QUERY = {
     Type.String({ description: 'Only completions of this provider, by its name in the configuration.' }),
   ),
   client_request_id: Type.Optional(Type.String({ description: 'Only requests with this `client_request_id`.' })),
+  request_id: Type.Optional(Type.String({ description: 'Only the request with this `req_…`.' })),
+  tag: Type.Optional(Type.String({ description: 'Only requests with this tag, as `key=value`.' })),
+  session_id: Type.Optional(Type.String({ description: 'Only requests of this session.' })),
+  end_user: Type.Optional(
+    Type.String({ description: 'Only requests of this end user: the hash, or the name that the client sends.' }),
+  ),
 }
 
 export const CompletionQuery = {
@@ -62,6 +69,18 @@ export const CompletionQuery = {
   client_request_id: Type.Optional(
     Type.String({
       description: 'Only requests with this `client_request_id`. Requires a period of at most 7 days.',
+    }),
+  ),
+  tag: Type.Optional(
+    Type.String({ description: 'Only requests with this tag, as `key=value`. Requires a period of at most 7 days.' }),
+  ),
+  session_id: Type.Optional(
+    Type.String({ description: 'Only requests of this session. Requires a period of at most 7 days.' }),
+  ),
+  end_user: Type.Optional(
+    Type.String({
+      description:
+        'Only requests of this end user: the hash, or the name that the client sends. Requires a period of at most 7 days.',
     }),
   ),
   include: Type.Optional(
@@ -144,6 +163,10 @@ const CompletionView = Type.Object({
   agent_id: nullable<string>('string', 'The agent that made the request. Null: none.'),
   run_id: nullable<string>('string', 'The run of the agent.'),
   api: oneOf(API_NAMES, { description: 'The API that the request came by.' }),
+  request_id: nullable<string>('string', '`req_…` of the HTTP request, as in `x-request-id`. Null: unknown.'),
+  tags: Type.Record(Type.String(), Type.String(), { description: 'Tags of the request.' }),
+  session_id: nullable<string>('string', 'The client’s session. Null: none.'),
+  end_user: nullable<string>('string', 'Hash of the client’s name for its user. Null: none.'),
 })
 
 const RULE = Type.String({
@@ -229,7 +252,7 @@ export const CompletionFileView = Type.String({
   description:
     'RFC 4180, UTF-8; columns id, created_at, model, provider, status, stream, finish_reason, key_id, prompt_tokens, ' +
     'cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost_usd, usage_source, first_byte_ms, ' +
-    'duration_ms, attempts, client_request_id, unbilled_usd, api. What is null in JSON is empty.',
+    'duration_ms, attempts, client_request_id, unbilled_usd, api, request_id, tags, session_id, end_user. What is null in JSON is empty.',
 })
 
 /** @param names Of keys. */
@@ -265,6 +288,10 @@ export function renderCompletion(row: CompletionRow, names: Names): Static<typeo
     agent_id: agent?.agentId ?? null,
     run_id: agent?.runId ?? null,
     api: row.api ?? 'chat_completions',
+    request_id: row.request_id,
+    tags: tagsOfText(row.tags),
+    session_id: row.session_id,
+    end_user: row.end_user,
   }
 }
 
@@ -346,7 +373,8 @@ export type UntimedFilter = Omit<CompletionFilter, 'period'>
 
 const FilterQuery = Type.Object(FILTER_QUERY)
 
-export function readUntimedFilter(query: Static<typeof FilterQuery>): UntimedFilter {
+/** @param accountId Of the caller, for the hash of an end user. */
+export function readUntimedFilter(query: Static<typeof FilterQuery>, accountId: AccountId): UntimedFilter {
   const { model, key_id: keyId, status, agent_id: agentId, provider, client_request_id: clientRequestId } = query
   return {
     model,
@@ -355,5 +383,9 @@ export function readUntimedFilter(query: Static<typeof FilterQuery>): UntimedFil
     agentId: agentId as AgentId | undefined,
     provider,
     clientRequestId,
+    requestId: query.request_id,
+    tag: query.tag,
+    sessionId: query.session_id,
+    endUser: query.end_user === undefined ? undefined : endUserOf(accountId, query.end_user),
   }
 }

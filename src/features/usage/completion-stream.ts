@@ -66,7 +66,7 @@ export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPlugin
     app.get('/usage/completions/stream', route, async (request, reply) => {
       const { accountId } = callerOf(request)
       const last = lastIdOf(request.headers, request.query.after)
-      const filter = readUntimedFilter(request.query)
+      const filter = readUntimedFilter(request.query, callerOf(request).accountId)
       // before the response head: a client that receives the head receives everything that ends from then on
       const tail = await openCompletionTail({ db, accountId, filter, now, last, readEveryMs: lookEveryMs })
       const source = followTail(db, accountId, tail)

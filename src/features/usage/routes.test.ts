@@ -394,6 +394,10 @@ test('a completion is shown with every field, alone and in the list', async (t) 
     agent_id: null,
     run_id: null,
     api: 'chat_completions',
+    request_id: null,
+    tags: {},
+    session_id: null,
+    end_user: null,
   }
   const one = await get(`/usage/completions/${whole.id}`)
   assert.equal(one.status, 200)

@@ -9,6 +9,7 @@ import type {
   LedgerEntryKeyTable,
   LedgerTable,
 } from '../../../db/schema/schema.ts'
+import { tagsText } from '../../../domain/attribution.ts'
 import { attemptLogText, type CompletionRecord } from '../../../domain/completion.ts'
 import { DEFAULT_ALERT_THRESHOLDS } from '../../../domain/credit.ts'
 import type { AccountId, BudgetId, KeyId } from '../../../domain/ids.ts'
@@ -112,6 +113,10 @@ export const HOLDS: Insertion<NewHold> = {
     text('api', ({ unit }) => unit.api),
     text('team_id', ({ unit }) => unit.teamId),
     text('budgets', ({ budgets }) => windowsText(budgets)),
+    text('tags', ({ unit }) => tagsText(unit.attribution?.tags)),
+    text('session_id', ({ unit }) => unit.attribution?.session),
+    text('end_user', ({ unit }) => unit.attribution?.endUser),
+    text('request_id', ({ unit }) => unit.requestId),
   ],
 }
 
@@ -156,6 +161,10 @@ export const COMPLETIONS: Insertion<CompletionRecord> = {
     text('price_rule', ({ priceRule }) => priceRule),
     text('api', ({ api }) => api),
     text('team_id', ({ teamId }) => teamId),
+    text('tags', ({ attribution }) => tagsText(attribution?.tags)),
+    text('session_id', ({ attribution }) => attribution?.session),
+    text('end_user', ({ attribution }) => attribution?.endUser),
+    text('request_id', ({ requestId }) => requestId),
   ],
 }
 

@@ -32,6 +32,8 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     stream: true,
     clientRequestId: 'mine',
     api: 'messages',
+    attribution: { tags: ['a=b'], session: 's', endUser: undefined },
+    requestId: 'req_1',
     createdAt: NOW,
   })
   assert.deepEqual(kinds(await commit(purchase(1_000n), ask)), ['entered', 'held'])
@@ -57,6 +59,10 @@ test('a hold is a row with what it would cost if nothing more was heard, and its
     api: 'messages',
     team_id: null,
     budgets: null,
+    tags: 'a=b',
+    session_id: 's',
+    end_user: null,
+    request_id: 'req_1',
   }
   assert.deepEqual(row, first)
   const estimate = {

@@ -3,6 +3,7 @@
  * (`rules.ts`) whatever the database. Units and outcomes are plain data: they cross to the database's thread.
  */
 import type { LedgerKind } from '../../../db/schema/schema.ts'
+import type { Attribution } from '../../../domain/attribution.ts'
 import type { BudgetLevel, BudgetSubject, BudgetWindow } from '../../../domain/budget.ts'
 import type { CompletionRecord, RecordedApi } from '../../../domain/completion.ts'
 import type { RefusalScope, RunningEstimate, SavedResult } from '../../../domain/credit.ts'
@@ -54,6 +55,8 @@ export interface HoldUnit {
   readonly teamId?: TeamId | undefined
   /** Besides the account, the key, those above it, its person and its team: what else has budgets that count: tags. */
   readonly subjects?: readonly BudgetSubject[] | undefined
+  readonly attribution?: Attribution | undefined
+  readonly requestId?: string | undefined
 }
 
 /** Charges a completion and ends its hold. */

@@ -77,6 +77,8 @@ function holdRow(unit: HoldUnit) {
     unit.api,
     unit.teamId,
     unit.subjects,
+    unit.attribution,
+    unit.requestId,
   ] as const
 }
 
@@ -109,6 +111,8 @@ function holdOf(row: HoldRow): HoldUnit {
     api: row[23],
     teamId: row[24],
     subjects: row[25],
+    attribution: row[26],
+    requestId: row[27],
   }
 }
 
@@ -145,6 +149,8 @@ function settleRow({ kind, record, terms, unrecorded, kept, promisedNanoUsd }: S
     promisedNanoUsd,
     record.api,
     record.teamId,
+    record.attribution,
+    record.requestId,
   ] as const
 }
 
@@ -181,5 +187,7 @@ function recordOf(row: SettleRow): SettleUnit['record'] {
     priceRule: row[27],
     api: row[29],
     teamId: row[30],
+    attribution: row[31],
+    requestId: row[32],
   }
 }

@@ -20,6 +20,8 @@ const hold = holdUnit({
   keyBudgetNanoUsd: 7n,
   api: 'messages',
   teamId: 'team_1' as TeamId,
+  attribution: { tags: ['a=b'], session: 's', endUser: 'e' },
+  requestId: 'req_1',
   ancestors: [
     { keyId: 'key_2' as KeyId, nanoUsd: 14n },
     { keyId: 'key_3' as KeyId, nanoUsd: undefined },
@@ -45,8 +47,15 @@ const detailed = {
   clientRequestId: 'mine',
   api: 'responses',
   teamId: 'team_2' as TeamId,
+  requestId: 'req_2',
 } as const
-const record = completionRecord({ ...counts, ...times, attemptLog, ...detailed })
+const record = completionRecord({
+  ...counts,
+  ...times,
+  attemptLog,
+  ...detailed,
+  attribution: { tags: ['c=d'], session: undefined, endUser: 'f' },
+})
 const answer = { status: 200, headers: { a: 'b' }, body: 'c' }
 const kept = { accountId: record.accountId, endpoint: 'POST /x', key: 'k', answer }
 const settle: SettleUnit = { kind: 'settle', record, terms: POSTPAID, unrecorded: true, promisedNanoUsd: 13n, kept }
@@ -64,6 +73,7 @@ test('every unit arrives in the other thread as it was sent', () => {
       subjects: undefined,
       api: undefined,
       teamId: undefined,
+      attribution: undefined,
       clientRequestId: 'mine',
       byokFeePpm: 50_000,
       terms: PREPAID,
