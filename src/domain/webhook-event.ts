@@ -6,6 +6,7 @@ import {
   type AgentData,
   type AgentEventData,
   type AgentEventType,
+  type BudgetAlertData,
   type LedgerAuditData,
   WEBHOOK_EVENT_TYPES,
   type WebhookEvent,
@@ -29,6 +30,7 @@ export function renderWebhookBody({ event_id, type, created_at, data }: WebhookE
 }
 
 const MINUTE_MS = 60_000
+const DAY_MS = 1_440 * MINUTE_MS
 
 interface ExampleFacts {
   readonly eventId: string
@@ -45,6 +47,8 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
       return { ...head, type, data: { ...spending(facts, 4), basis: 'credit', threshold_percent: 80 } }
     case 'credit.exhausted':
       return { ...head, type, data: { ...spending(facts, 5), credit_remaining_usd: 0 } }
+    case 'budget.alert':
+      return { ...head, type, data: budgetAlert(facts) }
     case 'ledger.audit':
       return { ...head, type, data: ledgerAudit(facts) }
     case 'provider.refused':
@@ -61,6 +65,24 @@ export function webhookTestData(webhookId: string): WebhookTestData {
   return { webhook_id: webhookId, message: 'This endpoint receives webhooks.' }
 }
 
+function budgetAlert({ accountId, createdAt }: ExampleFacts): BudgetAlertData {
+  const { period_start, period_end, ...spent } = spending({ accountId, createdAt }, 4)
+  return {
+    account_id: spent.account_id,
+    budget_id: 'bud_00000000exampleexample',
+    level: 'tag',
+    subject: 'customer=acme',
+    window: 'month',
+    action: 'block',
+    window_start: period_start,
+    resets_at: period_end,
+    spent_usd: spent.spent_usd,
+    limit_usd: spent.limit_usd,
+    threshold_percent: 80,
+    forecast_exhausted_at: isoTime(createdAt + DAY_MS),
+  }
+}
+
 function ledgerAudit({ accountId, createdAt }: ExampleFacts): LedgerAuditData {
   const subject = 'chatcmpl-00000000exampleexample'
   return {
@@ -75,7 +97,7 @@ function ledgerAudit({ accountId, createdAt }: ExampleFacts): LedgerAuditData {
   }
 }
 
-function spending({ accountId, createdAt }: ExampleFacts, spentUsd: number) {
+function spending({ accountId, createdAt }: Pick<ExampleFacts, 'accountId' | 'createdAt'>, spentUsd: number) {
   const [year, month] = [new Date(createdAt).getUTCFullYear(), new Date(createdAt).getUTCMonth()]
   return {
     account_id: accountId,

@@ -9213,7 +9213,7 @@ export interface operations {
                                  * @description Type of the event.
                                  * @enum {string}
                                  */
-                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                                 /**
                                  * @description pending: an attempt is running or scheduled.
                                  * @enum {string}
@@ -9257,8 +9257,8 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
-                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
+                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
                 };
@@ -9356,7 +9356,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                             /**
                              * @description pending: an attempt is running or scheduled.
                              * @enum {string}
@@ -9426,8 +9426,8 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url?: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
-                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
+                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
                     /**
@@ -9582,7 +9582,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                             /**
                              * @description pending: an attempt is running or scheduled.
                              * @enum {string}
@@ -9650,7 +9650,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -9718,7 +9718,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -9783,7 +9783,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -9877,7 +9877,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events of this type. */
-                type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                 /** @description Only events of the last 1 000 runs of this agent. Empty after the agent is deleted. */
                 agent_id?: string;
                 /** @description `deliveries` adds the deliveries of each event. */
@@ -9903,7 +9903,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                             /** @description Time of the event, ISO 8601 UTC. */
                             created_at: string;
                             data: {
@@ -9951,7 +9951,7 @@ export interface operations {
                      * @description Type of the event.
                      * @enum {string}
                      */
-                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                 };
             };
         };
@@ -9967,7 +9967,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
                         /** @description Time of the event, ISO 8601 UTC. */
                         created_at: string;
                         data: {

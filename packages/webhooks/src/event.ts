@@ -9,6 +9,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'agent.cancelled',
   'usage.alert',
   'credit.exhausted',
+  'budget.alert',
   'ledger.audit',
   'provider.refused',
   'webhook.test',
@@ -72,6 +73,27 @@ export interface CreditExhaustedData extends SpendingData {
   readonly credit_remaining_usd: number
 }
 
+/** A window of a budget has reached a threshold. */
+export interface BudgetAlertData {
+  readonly account_id: string
+  readonly budget_id: string
+  readonly level: 'account' | 'team' | 'member' | 'key' | 'tag'
+  /** ID of the account, team, user or key; of a tag `key=value`. */
+  readonly subject: string
+  readonly window: 'day' | 'week' | 'month' | 'quarter' | 'total'
+  readonly action: 'block' | 'warn'
+  readonly window_start: string
+  /** Null: it never resets. */
+  readonly resets_at: string | null
+  readonly spent_usd: number
+  /** With the raises in force. */
+  readonly limit_usd: number
+  /** Of `limit_usd`; one of the account's `alert_thresholds`. */
+  readonly threshold_percent: number
+  /** When it is spent at the pace of the window so far; null: not within it. */
+  readonly forecast_exhausted_at: string | null
+}
+
 /** An audit of the ledger of all accounts that found something; sent to the installation's first account. */
 export interface LedgerAuditData {
   readonly audit_id: string
@@ -116,6 +138,7 @@ export interface WebhookTestData {
 export interface DataOfEvents extends Record<AgentEventType, AgentEventData> {
   readonly 'usage.alert': UsageAlertData
   readonly 'credit.exhausted': CreditExhaustedData
+  readonly 'budget.alert': BudgetAlertData
   readonly 'ledger.audit': LedgerAuditData
   readonly 'provider.refused': ProviderRefusedData
   readonly 'webhook.test': WebhookTestData

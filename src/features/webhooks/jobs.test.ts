@@ -7,6 +7,7 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { UsageAlertTable } from '../../db/schema/schema.ts'
 import { createIdSource } from '../../domain/ids.ts'
 import type { RecordEvent } from '../deps.ts'
+import { recordBudgetAlerts } from './budget-alerts.ts'
 import { forgetEvents, KEEP_MS, recordAlertEvents } from './jobs.ts'
 import { eventRecorder } from './record-event.ts'
 
@@ -158,4 +159,49 @@ test('more than one transaction takes are all deleted', async (t) => {
     .values(Array.from({ length: 1_100 }, () => ({ ...row, id: ids.event() })))
     .execute()
   assert.equal(await forgetEvents({ db, now: () => NOW }), 1_100)
+})
+
+test('alerts of budgets become events, each once, with the end of the window and the forecast', async (t) => {
+  const fixture = await openDeliveryFixture(t)
+  const { db } = fixture.database
+  const endpoint = await fixture.endpoint('https://example.com/')
+  const { accountId } = fixture
+  const start = Date.UTC(2026, 10, 30, 23) // midnight of 1 December in Berlin
+  const id = testIds.budget()
+  const budget = { account_id: accountId, id, level: 'tag', subject: 'customer=acme', period: 'day' } as const
+  const terms = { limit_nano_usd: 10n, timezone: 'Europe/Berlin', action: 'warn', position: 0, created_at: 1 } as const
+  await db
+    .insertInto('budget')
+    .values({ ...budget, ...terms })
+    .execute()
+  const alert = { account_id: accountId, budget_id: id, starts_at: start, limit_nano_usd: 2_000_000_000n }
+  const at = { created_at: start + 6 * 3_600_000, told: 0 } as const
+  await db
+    .insertInto('budget_alert')
+    .values({ ...alert, ...at, threshold: 50, spent_nano_usd: 1_000_000_000n })
+    .execute()
+  assert.equal(await recordBudgetAlerts({ db, recordEvent }), 1)
+  assert.equal(await recordBudgetAlerts({ db, recordEvent }), 0)
+  const event = await db.selectFrom('event').selectAll().executeTakeFirstOrThrow()
+  assert.deepEqual(
+    [event.type, JSON.parse(event.data)],
+    [
+      'budget.alert',
+      {
+        account_id: accountId,
+        budget_id: id,
+        level: 'tag',
+        subject: 'customer=acme',
+        window: 'day',
+        action: 'warn',
+        window_start: '2026-11-30T23:00:00.000Z',
+        resets_at: '2026-12-01T23:00:00.000Z',
+        spent_usd: 1,
+        limit_usd: 2,
+        threshold_percent: 50,
+        forecast_exhausted_at: '2026-12-01T11:00:00.000Z',
+      },
+    ],
+  )
+  assert.equal((await fixture.deliveries(endpoint)).length, 1)
 })

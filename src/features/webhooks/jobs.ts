@@ -9,6 +9,7 @@ import { every, type JobKind } from '../../jobs/job.ts'
 import { listRows, textAt } from '../../jobs/sql.ts'
 import { isoTime, monthStart } from '../../lib/time.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
+import { recordBudgetAlerts } from './budget-alerts.ts'
 import { type Deliverer, RETRY_DELAYS_MS } from './deliver/deliverer.ts'
 import { deliveryIdFloor, eventIdFloor } from './events.ts'
 import { DELIVER } from './record-event.ts'
@@ -42,7 +43,10 @@ export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInpu
       concurrency: deliveriesAtOnce(openFileLimit()),
       laneConcurrency: ENDPOINT_CONCURRENCY,
     },
-    'webhooks.alerts': every(ALERTS_EVERY_MS, (_job, { signal }) => recordAlertEvents({ db, recordEvent, signal })),
+    'webhooks.alerts': every(ALERTS_EVERY_MS, async (_job, { signal }) => {
+      await recordAlertEvents({ db, recordEvent, signal })
+      await recordBudgetAlerts({ db, recordEvent, signal })
+    }),
     'webhooks.retention': every(FORGET_EVERY_MS, (_job, { signal }) => forgetEvents({ db, now, signal })),
   }
 }

@@ -102,6 +102,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'agent.cancelled': 'An agent was cancelled.',
   'usage.alert': 'The month’s spending reached an alert threshold.',
   'credit.exhausted': 'No credit left: completions are rejected until credit is added.',
+  'budget.alert': 'A budget reached an alert threshold.',
   'ledger.audit': 'The weekly ledger audit found a difference. Only for the first account.',
   'provider.refused': 'A provider refused the gateway’s key or a model. Only for the first account.',
   'webhook.test': 'A test event. Tests of this endpoint are always sent to it.',
