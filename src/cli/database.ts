@@ -79,9 +79,13 @@ export async function auditCommand(
   db: Kysely<Database>,
   change: Change,
 ): Promise<void> {
+  await auditWriter(context)(db, { ...commandOrigin(change.accountId), ...change, result: 'done' })
+}
+
+/** What the audit log records of a command. */
+export function commandOrigin(accountId: AccountId) {
   const actor = { kind: 'command_line', id: undefined, name: systemUser() } as const
-  const from = { address: undefined, userAgent: undefined, requestId: undefined }
-  await auditWriter(context)(db, { ...change, ...from, actor, result: 'done' })
+  return { accountId, actor, address: undefined, userAgent: undefined, requestId: undefined }
 }
 
 /** Undefined if the user has no name, as in some containers. */

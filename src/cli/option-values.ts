@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util'
 import { CommanderError, InvalidArgumentError } from 'commander'
+import { BUDGET_WINDOWS } from '../domain/budget.ts'
 import { MAX_ENTRY_USD, MAX_NOTE_LENGTH } from '../domain/credit.ts'
 import { type NanoUsd, parseNanoUsd } from '../domain/money.ts'
 import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../domain/webhook-event.ts'
@@ -62,6 +63,18 @@ export const parseAmount = parserOf(
   (text) => readAmount(text, (amount) => amount > 0n && amount <= MAX_AMOUNT),
   `dollars above 0, up to ${MAX_ENTRY_USD}, with at most 9 decimals, such as 12.50`,
 )
+function readBudget(text: string) {
+  const [, usd = '', name = ''] = /^([^/]+)\/(\w+)$/.exec(text) ?? []
+  const amount = readAmount(usd, (each) => each <= MAX_AMOUNT)
+  const window = BUDGET_WINDOWS.find((each) => each === name)
+  return amount === undefined || window === undefined ? undefined : { usd: amount, window }
+}
+
+type BudgetOption = Exclude<ReturnType<typeof readBudget>, undefined>
+
+const parseBudget = parserOf(readBudget, `dollars and a window (${BUDGET_WINDOWS.join(', ')}), such as 500/month`)
+/** Of an option that may be repeated. */
+export const parseBudgets = (text: string, before: readonly BudgetOption[] = []) => [...before, parseBudget(text)]
 /** @returns Null: the overrun cap of the plan. */
 export const parseOverrun = parserOf<NanoUsd | null>(
   (text) => (text === 'default' ? null : readAmount(text, (amount) => amount <= MAX_AMOUNT)),

@@ -1,10 +1,12 @@
 /** Defines the commands and their flags; names and flags are a contract with scripts. */
 import { Command, Option } from 'commander'
+import { BUDGET_LEVELS } from '../domain/budget.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
 import type { CreditsEntryOptions } from './credits.ts'
 import { lazily } from './lazy-action.ts'
 import {
   parseAmount,
+  parseBudgets,
   parseDurationText,
   parseKey,
   parseList,
@@ -31,6 +33,7 @@ export function buildProgram(version: string, reportError: (message: string) => 
   addKeys(program)
   addAccounts(program)
   addCredits(program)
+  addBudgets(program)
   addLedger(program)
   addRemoteCommands(program, version)
   addMaintenance(program)
@@ -160,6 +163,37 @@ function addCredits(program: Command): void {
     .option('--dry-run', 'print the changes without applying them')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./credits.ts'), 'creditsRerate'))
+}
+
+function addBudgets(program: Command): void {
+  const budgets = program.command('budgets').description('manage budgets of accounts, teams, members, keys and tags')
+  budgets
+    .command('list')
+    .description('list the budgets of an account and everything in it')
+    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./budgets.ts'), 'budgetsList'))
+  budgets
+    .command('set')
+    .description('replace the budgets of an account, team, member, key or tag; without --budget: remove them')
+    .addOption(new Option('--level <level>', 'what the budgets limit').choices(BUDGET_LEVELS).default('account'))
+    .option('--subject <id>', 'ID of the team, user or key; of a tag key=value', parseName)
+    .option('--budget <usd/window>', 'budget, such as 500/month; may be repeated', parseBudgets)
+    .option('--timezone <name>', 'time zone of the windows (default: UTC)', parseName)
+    .option('--starts <date>', 'start of the first window (default: windows of the calendar)', parseName)
+    .option('--warn', 'only send alerts, do not reject requests')
+    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./budgets.ts'), 'budgetsSet'))
+  budgets
+    .command('raise')
+    .description('raise a budget for a time')
+    .argument('<id>', 'ID of the budget')
+    .requiredOption('--usd <amount>', 'dollars to add to its limit', parseAmount)
+    .requiredOption('--for <time>', 'how long, such as 3d', parseDurationText)
+    .requiredOption('--reason <text>', 'reason, for the audit log', parseReason)
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./budgets.ts'), 'budgetsRaise'))
 }
 
 const CREDIT_ENTRIES: Readonly<Record<EnteredKind, string>> = {

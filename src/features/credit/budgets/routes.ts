@@ -172,7 +172,7 @@ function parseRaise({ usd, ends_at: text, reason }: RaiseBody, now: number) {
 }
 
 /** Throws 404 for a subject that is not the account's, and 400 for a malformed tag. */
-async function assertSubject(db: Kysely<Database>, subject: OwnedSubject): Promise<void> {
+export async function assertSubject(db: Kysely<Database>, subject: OwnedSubject): Promise<void> {
   if (await SUBJECTS[subject.level](db, subject)) return
   if (subject.level === 'tag')
     throw new GatewayError('invalid_value', "'subject' must be key=value, such as customer=acme.", { param: 'subject' })
