@@ -174,6 +174,17 @@ export interface Health {
   /** Replaces the configured providers. */
   use(providers: readonly ConfiguredProvider[]): void
   status(): readonly ProviderStatus[]
+  /** Of the operator's deployments that this process has called. */
+  measured(): readonly Measured[]
+  /** Of a deployment; undefined: its provider is not configured. */
+  measurementsOf(provider: string, model: string): Measurements | undefined
+}
+
+export interface Measured {
+  readonly provider: string
+  /** The provider's own name of the model. */
+  readonly model: string
+  readonly measurements: Measurements
 }
 
 export interface HealthInput extends Pick<Health, 'clock' | 'now' | 'random' | 'settings'> {}
@@ -209,6 +220,18 @@ export function createHealth({ clock, now, random, settings }: HealthInput): Hea
       const names = new Set(providers.map(({ name }) => name))
       for (const name of entries.keys()) if (!names.has(name)) entries.delete(name)
       for (const provider of providers) adopt(providerOf(provider), provider)
+    },
+    measured: () =>
+      configured.flatMap((provider) =>
+        [...providerOf(provider).deployments.values()].map(({ model, measurements }) => ({
+          provider: provider.name,
+          model,
+          measurements,
+        })),
+      ),
+    measurementsOf(name, model) {
+      const provider = configured.find((each) => each.name === name)
+      return provider && deploymentOf(providerOf(provider), model).measurements
     },
     status: () => configured.map((provider) => statusOf(provider, providerOf(provider), { clock, now })),
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createPercentiles, percentile, record, WINDOW_MS } from './measurements.ts'
+import { createPercentiles, percentile, record, setOthers, snapshotOf, WINDOW_MS } from './measurements.ts'
 
 test('a percentile is within 4 % of the sorted list’s, for any figures of one moment', () => {
   const figure = fc.double({ min: 1, max: 1_000_000, noNaN: true })
@@ -43,4 +43,42 @@ test('weights stay finite over months', () => {
   for (let day = 0; day < 100; day++) record(percentiles, 100 + day, day * 86_400_000)
   const now = 99 * 86_400_000
   assert.ok(Math.abs((percentile(percentiles, 0.5, now) ?? 0) - 199) < 10)
+})
+
+test('what other processes have measured counts as if it had been measured here', () => {
+  const figure = fc.tuple(fc.double({ min: 1, max: 1_000_000, noNaN: true }), fc.integer({ min: 0, max: 100_000 }))
+  const figures = fc.array(figure, { minLength: 1, maxLength: 50 })
+  fc.assert(
+    fc.property(figures, figures, figures, (mine, one, another) => {
+      const all = createPercentiles()
+      const inOrder = (list: typeof mine) => list.toSorted(([, a], [, b]) => a - b)
+      for (const [value, at] of inOrder([...mine, ...one, ...another])) record(all, value, at)
+      const own = createPercentiles()
+      for (const [value, at] of inOrder(mine)) record(own, value, at)
+      const snapshots = [one, another].map((list) => {
+        const percentiles = createPercentiles()
+        for (const [value, at] of inOrder(list)) record(percentiles, value, at)
+        return { ageMs: 10_000, snapshot: snapshotOf(percentiles, 110_000) ?? assert.fail() }
+      })
+      setOthers(own, snapshots, 120_000)
+      for (const share of [0.5, 0.9]) {
+        const shared = percentile(own, share, 130_000) ?? assert.fail()
+        const [below, above] = [share - 0.01, share + 0.01].map((each) => percentile(all, each, 130_000) ?? 0)
+        assert.ok(shared >= (below ?? 0) / 1.01 && shared <= (above ?? 0) * 1.01, `${shared}`)
+      }
+    }),
+  )
+})
+
+test('what others have measured ends with the window, and with their silence', () => {
+  const theirs = createPercentiles()
+  record(theirs, 100, 0)
+  const snapshot = snapshotOf(theirs, 1000) ?? assert.fail()
+  const own = createPercentiles()
+  setOthers(own, [{ ageMs: 0, snapshot }], 50_000)
+  assert.ok(percentile(own, 0.5, 49_000 + WINDOW_MS) !== undefined)
+  assert.equal(percentile(own, 0.5, 49_001 + WINDOW_MS), undefined)
+  setOthers(own, [], 50_000)
+  assert.equal(percentile(own, 0.5, 50_000), undefined)
+  assert.equal(snapshotOf(theirs, WINDOW_MS + 1), undefined)
 })

@@ -1,6 +1,7 @@
 /**
  * How fast deployments answer: percentiles over about five minutes, in which an answer counts half as much each minute.
- * Recording takes no search and no allocation; reading goes over a fixed number of buckets.
+ * Recording takes no search and no allocation; reading goes over a fixed number of buckets. Processes that share Redis
+ * exchange what they have measured every few seconds.
  */
 
 /** Older measurements say nothing any more. */
@@ -19,10 +20,20 @@ export interface Percentiles {
   epoch: number
   /** Monotonic milliseconds of the last one. */
   lastAt: number
+  /** What other processes have measured, replaced as a whole; undefined: nothing. */
+  others: Others | undefined
+}
+
+interface Others {
+  /** As of `at`. */
+  readonly weights: Float64Array
+  /** Monotonic milliseconds of this process. */
+  readonly at: number
+  readonly lastAt: number
 }
 
 export function createPercentiles(): Percentiles {
-  return { weights: new Float64Array(BUCKETS), epoch: 0, lastAt: Number.NEGATIVE_INFINITY }
+  return { weights: new Float64Array(BUCKETS), epoch: 0, lastAt: Number.NEGATIVE_INFINITY, others: undefined }
 }
 
 /** @param now Monotonic milliseconds. */
@@ -41,16 +52,54 @@ export function record(percentiles: Percentiles, value: number, now: number): vo
 }
 
 /** Within 4 % of the percentile; undefined where nothing was measured within the window. @param share Between 0 and 1. */
-export function percentile({ weights, lastAt }: Percentiles, share: number, now: number): number | undefined {
-  if (now - lastAt > WINDOW_MS) return undefined
+export function percentile(percentiles: Percentiles, share: number, now: number): number | undefined {
+  const { weights, epoch, lastAt, others } = percentiles
+  if (now - Math.max(lastAt, others?.lastAt ?? lastAt) > WINDOW_MS) return undefined
+  const own = 2 ** ((epoch - now) / HALF_LIFE_MS)
+  const other = others === undefined ? 0 : 2 ** ((others.at - now) / HALF_LIFE_MS)
+  const weightAt = (at: number) => (weights[at] ?? 0) * own + (others?.weights[at] ?? 0) * other
   let total = 0
-  for (const weight of weights) total += weight
+  for (let at = 0; at < BUCKETS; at++) total += weightAt(at)
   let left = total * share
   for (let at = 0; at < BUCKETS; at++) {
-    left -= weights[at] ?? 0
+    left -= weightAt(at)
     if (left <= 0) return Math.exp(at * LOG_STEP)
   }
   return undefined
+}
+
+/** What one process has measured, for others: milliseconds since the last one, then buckets with their weights now. */
+export type Snapshot = readonly [sinceLastMs: number, ...buckets: (readonly [bucket: number, weight: number])[]]
+
+const LEAST_WEIGHT = 0.001
+
+/** Undefined: nothing within the window. */
+export function snapshotOf({ weights, epoch, lastAt }: Percentiles, now: number): Snapshot | undefined {
+  if (now - lastAt > WINDOW_MS) return undefined
+  const scale = 2 ** ((epoch - now) / HALF_LIFE_MS)
+  const buckets: (readonly [number, number])[] = []
+  for (let at = 0; at < BUCKETS; at++) {
+    const weight = (weights[at] ?? 0) * scale
+    if (weight >= LEAST_WEIGHT) buckets.push([at, Number(weight.toPrecision(3))])
+  }
+  return [Math.round(now - lastAt), ...buckets]
+}
+
+/** Replaces what other processes have measured. @param snapshots Each with how old it is, in milliseconds. */
+export function setOthers(
+  percentiles: Percentiles,
+  snapshots: readonly { readonly ageMs: number; readonly snapshot: Snapshot }[],
+  now: number,
+): void {
+  const weights = new Float64Array(BUCKETS)
+  let lastAt = Number.NEGATIVE_INFINITY
+  for (const { ageMs, snapshot } of snapshots) {
+    const [sinceLastMs, ...buckets] = snapshot
+    const scale = 2 ** (-ageMs / HALF_LIFE_MS)
+    for (const [at, weight] of buckets) weights[at] = (weights[at] ?? 0) + weight * scale
+    lastAt = Math.max(lastAt, now - ageMs - sinceLastMs)
+  }
+  percentiles.others = snapshots.length === 0 ? undefined : { weights, at: now, lastAt }
 }
 
 /** What is measured of one deployment. */
