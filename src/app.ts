@@ -13,7 +13,6 @@ import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
 import { createProviderCredentials, type ProviderCredentials } from './app/provider-credentials.ts'
-import { startMeasurementExchange } from './app/measurements.ts'
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
@@ -113,8 +112,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const jobs = { ...webhooks.jobs, ...agents.jobs, ...byok.jobs, ...plainJobs(input, { runtime, webhooks }) }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
-  const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money.processes, log })
-  const exchange = await startMeasurementExchange({ runtime, redisUrl: config.redis_url, self: money.instanceId, log })
+  const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money, log })
   const streams = createStreams({ ...input, runtime, instanceId: money.instanceId })
   const telemetry = await createTelemetry({ ...input, runtime, instanceId: money.instanceId })
   const base = { runtime, money, limits, streams, byok, telemetry, bodies: createBodies(config) }
@@ -143,7 +141,7 @@ export async function createApp(input: AppInput): Promise<App> {
     rescue: money.rescue,
     async close() {
       for (const end of [metrics.close, pressure.close, agents.drain]) end()
-      const open = [agents, telemetry, money, limits, exchange, streams, identity.authentication, runtime, tokens, ...watchers]
+      const open = [agents, telemetry, money, limits, streams, identity.authentication, runtime, tokens, ...watchers]
       await closeParts(open).finally(webhooks.close)
     },
   }

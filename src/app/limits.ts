@@ -5,6 +5,8 @@ import { createLimiter, type PlanLimits } from '../features/limits/limiter.ts'
 import { createRequestGate } from '../features/limits/request-gate.ts'
 import type { GatewayPorts } from '../gateway/ports.ts'
 import type { Log } from '../telemetry/log.ts'
+import { startMeasurementExchange } from './measurements.ts'
+import type { Money } from './money.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface Limits {
@@ -23,11 +25,12 @@ export interface Limits {
 interface LimitsInput {
   readonly runtime: Runtime
   readonly redisUrl: string | undefined
-  /** Processes that share the limits. */
-  readonly processes: () => number
+  /** Processes that share Redis. */
+  readonly processes: Pick<Money, 'instanceId' | 'processes'>
   readonly log: Log
 }
 
+/** Composes limits, and where there is Redis the exchange of measurements. */
 export async function createLimits({ runtime, redisUrl, processes, log }: LimitsInput): Promise<Limits> {
   const { config, clock } = runtime
   const planLimits = (plan: string) => limitsOf(config(), plan)
@@ -39,8 +42,13 @@ export async function createLimits({ runtime, redisUrl, processes, log }: Limits
   }
   // Loads the client only where Redis is configured.
   const { createSharedLimiter } = await import('../features/limits/shared-limiter.ts')
-  const limiter = createSharedLimiter({ url: redisUrl, limitsOf: planLimits, clock, log, nodes: processes })
-  return { ...limiter, gate, localFallback: () => limiter.state().localFallback }
+  const nodes = processes.processes
+  const limiter = createSharedLimiter({ url: redisUrl, limitsOf: planLimits, clock, log, nodes })
+  const exchange = await startMeasurementExchange({ runtime, redisUrl, self: processes.instanceId, log })
+  const close = async () => {
+    await Promise.all([exchange.close(), limiter.close()])
+  }
+  return { ...limiter, close, gate, localFallback: () => limiter.state().localFallback }
 }
 
 /** Of an account whose plan is no longer in the configuration. */

@@ -35,7 +35,7 @@ const SCRIPT = { lua: LUA, sha: createHash('sha1').update(LUA).digest('hex') }
 
 interface ExchangeInput {
   readonly runtime: Pick<Runtime, 'health' | 'clock'>
-  readonly redisUrl: string | undefined
+  readonly redisUrl: string
   /** Names this process. */
   readonly self: string
   readonly log: Pick<Log, 'warn'>
@@ -43,7 +43,6 @@ interface ExchangeInput {
 
 export async function startMeasurementExchange(input: ExchangeInput): Promise<{ readonly close: () => Promise<void> }> {
   const { runtime, redisUrl, self, log } = input
-  if (redisUrl === undefined) return { close: async () => {} }
   const { connectRedis, reasonOf } = await import('../features/limits/redis-connection.ts')
   const connection = connectRedis({ url: redisUrl, onConnected: () => {}, onLost: () => {} })
   let isFailing = false

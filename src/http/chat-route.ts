@@ -311,6 +311,7 @@ export const ChatCompletion = Type.Object(
       }),
     ),
     usage: Usage,
+    system_fingerprint: Type.Null({ description: 'Several providers may answer, so there is none.' }),
   },
   { $id: 'ChatCompletion' },
 )

