@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERROR_CATALOGUE, type ErrorCode } from '../src/domain/errors.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
+import { alertsYaml, dashboardJson } from './kit/grafana.ts'
 import { membersPage } from './kit/members-page.ts'
 import { providersPage } from './kit/providers-page.ts'
 import { ROOT, report } from './source-files.ts'
@@ -45,6 +46,8 @@ function errorsPage(): string {
 }
 
 const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
+  'deploy/grafana/turnpike-alerts.yaml': alertsYaml,
+  'deploy/grafana/turnpike-dashboard.json': dashboardJson,
   'docs/errors.md': errorsPage,
   'docs/members.md': membersPage,
   'docs/providers.md': providersPage,
