@@ -329,6 +329,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
     accountsAdminRoutes({ ...deps, budgets, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
   )
   await app.register(creditAdminRoutes({ ...deps, credit: money.creditService, writeAudit }))
+  await parts.telemetry.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
   await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })

@@ -1,9 +1,12 @@
-/** Composes the export of traces and metrics. Without a receiver nothing is loaded, and requests have no trace. */
-import type { Config } from '../config/schema.ts'
-import type { RequestTrace, TracingSwitch } from '../domain/trace.ts'
-import type { Log } from '../telemetry/log.ts'
+/** Composes the export of traces and metrics. Without a receiver no exporter is loaded, and requests have no trace. */
+import type { RequestTrace, Tracing, TracingSwitch } from '../domain/trace.ts'
 import type { ExportCounts, Metrics } from '../telemetry/metrics.ts'
 import type { Runtime } from './runtime.ts'
+import {
+  createTelemetryDestinations,
+  type DestinationsInput,
+  type TelemetryDestinations,
+} from './telemetry-destinations.ts'
 
 export interface Telemetry {
   /** For whoever begins requests. */
@@ -12,17 +15,20 @@ export interface Telemetry {
   readonly counts: () => readonly ExportCounts[]
   /** Exports metrics too, if the configuration says so. */
   exportMetrics(metrics: Pick<Metrics, 'read'>): Promise<void>
+  /** Those of destinations, below `/v1`. */
+  readonly addApiRoutes: TelemetryDestinations['addApiRoutes']
   /** Sends what waits. */
   close(): Promise<void>
 }
 
-interface TelemetryInput {
-  readonly config: Config
-  readonly log: Log
-  readonly version: string
+interface TelemetryInput extends DestinationsInput {
   /** Of this process. */
   readonly instanceId: string
   readonly runtime: Pick<Runtime, 'now' | 'clock'>
+}
+
+interface TraceReceiver {
+  add(trace: RequestTrace): void
 }
 
 /** One signal that is exported. */
@@ -39,10 +45,24 @@ export async function createTelemetry(input: TelemetryInput): Promise<Telemetry>
   for (const warning of otel.warnings) input.log.warn({ warning }, 'a variable of OpenTelemetry was ignored')
   const tracing: TracingSwitch = { current: undefined }
   const signals: Exported[] = []
-  if (otel.exporters.traces !== 'none') signals.push(await startTracing(input, tracing))
+  const receivers: TraceReceiver[] = []
+  const isOwn = otel.exporters.traces !== 'none'
+  if (isOwn) {
+    const exported = await startTraceExport(input)
+    signals.push(exported)
+    receivers.push(exported)
+    tracing.current = await createTracing(input, receivers)
+  }
+  const destinations = createTelemetryDestinations(input, async (isNeeded) => {
+    if (isOwn || isNeeded === (tracing.current !== undefined)) return
+    tracing.current = isNeeded ? await createTracing(input, receivers) : undefined
+  })
+  receivers.push(destinations)
+  signals.push(destinations)
   return {
     tracing,
     counts: () => signals.map((signal) => signal.counts()),
+    addApiRoutes: destinations.addApiRoutes,
     async exportMetrics(metrics) {
       if (otel.exporters.metrics !== 'none') signals.push(await startMetrics(input, metrics))
     },
@@ -50,32 +70,38 @@ export async function createTelemetry(input: TelemetryInput): Promise<Telemetry>
   }
 }
 
+async function createTracing(
+  { config: { otel, telemetry }, runtime: { now, clock } }: TelemetryInput,
+  receivers: readonly TraceReceiver[],
+): Promise<Tracing> {
+  const { createTracer } = await import('../telemetry/otlp/tracer.ts')
+  const { sampler, samplerRatio } = otel
+  const { accept_context: acceptContext, propagate } = telemetry
+  const onEnd = (trace: RequestTrace): void => {
+    for (const receiver of receivers) receiver.add(trace)
+  }
+  return createTracer({ sampler, samplerRatio, acceptContext, propagate, now, clock, onEnd })
+}
+
 function describe({ config: { otel }, version, instanceId }: TelemetryInput) {
   const { serviceName, resourceAttributes: attributes } = otel
   return { serviceName, version, instanceId, attributes }
 }
 
-async function startTracing(input: TelemetryInput, tracing: TracingSwitch): Promise<Exported> {
-  const { config, log, version, runtime } = input
-  const { createResource, createTraceExport, createTracer, exportTrace, writeSpans } = await import(
-    '../telemetry/otlp/tracer.ts'
-  )
-  const { otel, telemetry } = config
-  const { batch, sampler, samplerRatio } = otel
+async function startTraceExport(input: TelemetryInput): Promise<Exported & TraceReceiver> {
+  const { config, log, version } = input
+  const { createResource, createTraceExport, exportTrace, writeSpans } = await import('../telemetry/otlp/tracer.ts')
+  const { batch, exporters, targets } = config.otel
   const resource = createResource(describe(input))
   const onFailure = (reason: string): void => log.warn({ signal: 'traces', reason }, 'telemetry export failed')
-  const isConsole = otel.exporters.traces === 'console'
-  const target = otel.targets.traces
-  const endpoint = isConsole ? ({ ...target, protocol: 'http/json' } as const) : target
+  const isConsole = exporters.traces === 'console'
+  const endpoint = isConsole ? ({ ...targets.traces, protocol: 'http/json' } as const) : targets.traces
   const sender = isConsole ? { sender: writeSpans } : {}
   const queue = createTraceExport({ endpoint, batch, resource, version, onFailure, ...sender })
-  const onEnd = (trace: RequestTrace): void => {
-    if (trace.context.sampled) exportTrace(queue, trace)
-  }
-  const { accept_context: acceptContext, propagate } = telemetry
-  const { now, clock } = runtime
-  tracing.current = createTracer({ sampler, samplerRatio, acceptContext, propagate, now, clock, onEnd })
   return {
+    add(trace) {
+      if (trace.context.sampled) exportTrace(queue, trace)
+    },
     counts: () => ({ signal: 'traces', ...queue.counts, waiting: queue.waiting }),
     close: () => queue.close(FLUSH_MS),
   }

@@ -186,6 +186,10 @@ export const TELEMETRY_SCHEMA = defaultedSection(
     ),
     accept_context: flag("Whether a client's `traceparent` continues its trace.", true),
     propagate: flag('Whether providers receive `traceparent`, `tracestate` and `baggage`.', false),
+    allow_private_networks: flag(
+      'Also send traces of accounts to http addresses, any port, private and loopback networks.',
+      false,
+    ),
   },
   { description: 'Export of traces and metrics.' },
 )

@@ -21,7 +21,7 @@ import {
   storedResponses,
   storedSettings,
 } from './migrations/0016-0020.ts'
-import { teams } from './migrations/0021-0025.ts'
+import { teams, telemetryDestinations } from './migrations/0021-0025.ts'
 import { attribution } from './migrations/attribution.ts'
 import { budgets } from './migrations/budgets.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
@@ -59,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0022-teams', statements: teams },
   { name: '0023-budgets', statements: budgets },
   { name: '0024-attribution', statements: attribution },
+  { name: '0025-telemetry-destinations', statements: telemetryDestinations },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

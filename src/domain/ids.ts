@@ -23,6 +23,8 @@ const PREFIXES = {
   job: 'job_',
   /** An account's own credential at a provider. */
   providerCredential: 'pcr_',
+  /** Where an account sends its traces. */
+  telemetryDestination: 'tds_',
   team: 'team_',
   budget: 'bud_',
   budgetRaise: 'bra_',
@@ -48,6 +50,7 @@ export type DeliveryId = Id<'delivery'>
 export type AgentId = Id<'agent'>
 export type RunId = Id<'run'>
 export type ProviderCredentialId = Id<'providerCredential'>
+export type TelemetryDestinationId = Id<'telemetryDestination'>
 export type TeamId = Id<'team'>
 export type BudgetId = Id<'budget'>
 

@@ -82,6 +82,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/agents': [400],
   'POST /v1/teams/:id/members': [404],
   'POST /v1/provider-credentials': [404],
+  'POST /v1/telemetry-destinations': [400], // the first kind needs an address
   'POST /v1/webhooks': [400],
   'POST /v1/webhooks/:id/redeliver': [400],
   'POST /v1/events/trigger': [400],

@@ -335,6 +335,33 @@ export interface paths {
          */
         post: operations["postAdminAccountsByIdCredits"];
     };
+    "/v1/telemetry-destinations": {
+        /** List telemetry destinations */
+        get: operations["getTelemetryDestinations"];
+        /**
+         * Add a telemetry destination
+         * @description Sends the traces of the account's requests to a service over OTLP. At most 10.
+         */
+        post: operations["postTelemetryDestinations"];
+    };
+    "/v1/telemetry-destinations/{id}": {
+        /** Get a telemetry destination */
+        get: operations["getTelemetryDestinationsById"];
+        /** Delete a telemetry destination */
+        delete: operations["deleteTelemetryDestinationsById"];
+        /**
+         * Change a telemetry destination
+         * @description Changes only the fields that are sent. `headers` replaces all further headers.
+         */
+        patch: operations["patchTelemetryDestinationsById"];
+    };
+    "/v1/telemetry-destinations/{id}/test": {
+        /**
+         * Test a telemetry destination
+         * @description Sends one span and waits at most 10 s for the answer.
+         */
+        post: operations["postTelemetryDestinationsByIdTest"];
+    };
     "/v1/provider-credentials": {
         /**
          * List provider credentials
@@ -5992,6 +6019,304 @@ export interface operations {
                         note: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTelemetryDestinations: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "telemetry_destination";
+                            name: string;
+                            /**
+                             * @description The service: `otlp` (`url` required), `langfuse` (default https://cloud.langfuse.com/api/public/otel/v1/traces; credential: public key:secret key), `langsmith` (default https://api.smith.langchain.com/otel/v1/traces; credential: API key), `datadog` (default https://otlp.datadoghq.com/v1/traces; credential: API key), `honeycomb` (default https://api.honeycomb.io/v1/traces; credential: ingest key), `grafana_cloud` (`url` required; credential: instance ID:token).
+                             * @enum {string}
+                             */
+                            kind: "otlp" | "langfuse" | "langsmith" | "datadog" | "honeycomb" | "grafana_cloud";
+                            /** @description Where traces are sent. */
+                            url: string;
+                            /** @description Names of further request headers. */
+                            header_names: string[];
+                            has_credential: boolean;
+                            /** @description The team whose requests are sent. Null: all of the account. */
+                            team_id: string | null;
+                            /** @description Whether traces are sent. */
+                            enabled: boolean;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postTelemetryDestinations: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A label. */
+                    name: string;
+                    /**
+                     * @description The service: `otlp` (`url` required), `langfuse` (default https://cloud.langfuse.com/api/public/otel/v1/traces; credential: public key:secret key), `langsmith` (default https://api.smith.langchain.com/otel/v1/traces; credential: API key), `datadog` (default https://otlp.datadoghq.com/v1/traces; credential: API key), `honeycomb` (default https://api.honeycomb.io/v1/traces; credential: ingest key), `grafana_cloud` (`url` required; credential: instance ID:token).
+                     * @enum {string}
+                     */
+                    kind: "otlp" | "langfuse" | "langsmith" | "datadog" | "honeycomb" | "grafana_cloud";
+                    /** @description A public `https:` address. The path for traces is appended where the kind has one. */
+                    url?: string;
+                    /** @description The key of the service. It is stored sealed and never returned. */
+                    credential?: string;
+                    /** @description Further request headers. Stored sealed and never returned. */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /** @description Only requests of this team. Null: all of the account. */
+                    team_id?: string | null;
+                    /** @description Whether traces are sent. */
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "telemetry_destination";
+                        name: string;
+                        /**
+                         * @description The service: `otlp` (`url` required), `langfuse` (default https://cloud.langfuse.com/api/public/otel/v1/traces; credential: public key:secret key), `langsmith` (default https://api.smith.langchain.com/otel/v1/traces; credential: API key), `datadog` (default https://otlp.datadoghq.com/v1/traces; credential: API key), `honeycomb` (default https://api.honeycomb.io/v1/traces; credential: ingest key), `grafana_cloud` (`url` required; credential: instance ID:token).
+                         * @enum {string}
+                         */
+                        kind: "otlp" | "langfuse" | "langsmith" | "datadog" | "honeycomb" | "grafana_cloud";
+                        /** @description Where traces are sent. */
+                        url: string;
+                        /** @description Names of further request headers. */
+                        header_names: string[];
+                        has_credential: boolean;
+                        /** @description The team whose requests are sent. Null: all of the account. */
+                        team_id: string | null;
+                        /** @description Whether traces are sent. */
+                        enabled: boolean;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getTelemetryDestinationsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "telemetry_destination";
+                        name: string;
+                        /**
+                         * @description The service: `otlp` (`url` required), `langfuse` (default https://cloud.langfuse.com/api/public/otel/v1/traces; credential: public key:secret key), `langsmith` (default https://api.smith.langchain.com/otel/v1/traces; credential: API key), `datadog` (default https://otlp.datadoghq.com/v1/traces; credential: API key), `honeycomb` (default https://api.honeycomb.io/v1/traces; credential: ingest key), `grafana_cloud` (`url` required; credential: instance ID:token).
+                         * @enum {string}
+                         */
+                        kind: "otlp" | "langfuse" | "langsmith" | "datadog" | "honeycomb" | "grafana_cloud";
+                        /** @description Where traces are sent. */
+                        url: string;
+                        /** @description Names of further request headers. */
+                        header_names: string[];
+                        has_credential: boolean;
+                        /** @description The team whose requests are sent. Null: all of the account. */
+                        team_id: string | null;
+                        /** @description Whether traces are sent. */
+                        enabled: boolean;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteTelemetryDestinationsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchTelemetryDestinationsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description A label. */
+                    name?: string;
+                    /** @description A public `https:` address. The path for traces is appended where the kind has one. */
+                    url?: string;
+                    /** @description The key of the service. It is stored sealed and never returned. */
+                    credential?: string;
+                    /** @description Further request headers. Stored sealed and never returned. */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                    /** @description Whether traces are sent. */
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "telemetry_destination";
+                        name: string;
+                        /**
+                         * @description The service: `otlp` (`url` required), `langfuse` (default https://cloud.langfuse.com/api/public/otel/v1/traces; credential: public key:secret key), `langsmith` (default https://api.smith.langchain.com/otel/v1/traces; credential: API key), `datadog` (default https://otlp.datadoghq.com/v1/traces; credential: API key), `honeycomb` (default https://api.honeycomb.io/v1/traces; credential: ingest key), `grafana_cloud` (`url` required; credential: instance ID:token).
+                         * @enum {string}
+                         */
+                        kind: "otlp" | "langfuse" | "langsmith" | "datadog" | "honeycomb" | "grafana_cloud";
+                        /** @description Where traces are sent. */
+                        url: string;
+                        /** @description Names of further request headers. */
+                        header_names: string[];
+                        has_credential: boolean;
+                        /** @description The team whose requests are sent. Null: all of the account. */
+                        team_id: string | null;
+                        /** @description Whether traces are sent. */
+                        enabled: boolean;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postTelemetryDestinationsByIdTest: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "telemetry_destination_test";
+                        /** @description Whether the destination accepted a span. */
+                        ok: boolean;
+                        /** @description Why not. */
+                        error: string | null;
+                        duration_ms: number;
                     };
                 };
             };

@@ -46,3 +46,20 @@ export const teams: readonly MigrationStatement[] = [
   'alter table agent add column team_id text',
   `update api_key set scopes = '${WITH_TEAMS}' where scopes = '${BEFORE_TEAMS}'`,
 ]
+
+/** Where accounts send the traces of their requests. Credentials and headers are sealed. Null team: all of the account. */
+const telemetryDestination = `create table telemetry_destination (
+  account_id text not null references account (id),
+  id text not null check (id <> ''),
+  name text not null check (name <> ''),
+  kind text not null check (kind <> ''),
+  url text not null check (url <> ''),
+  secrets blob not null,
+  team_id text check (team_id <> ''),
+  enabled integer not null check (enabled in (0, 1)),
+  created_at integer not null check (created_at >= 0),
+  changed_at integer not null check (changed_at >= 0),
+  primary key (account_id, id)
+) strict, without rowid`
+
+export const telemetryDestinations: readonly MigrationStatement[] = [telemetryDestination]

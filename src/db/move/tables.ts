@@ -43,6 +43,7 @@ export const MOVED_TABLES: readonly string[] = [
   'device_token',
   'audit',
   'provider_credential',
+  'telemetry_destination',
   'webhook',
   'event',
   'delivery',

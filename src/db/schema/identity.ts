@@ -10,6 +10,7 @@ import type {
   ProviderCredentialId,
   SessionId,
   TeamId,
+  TelemetryDestinationId,
   UserId,
 } from '../../domain/ids.ts'
 
@@ -210,4 +211,20 @@ export interface AuditTable {
   /** More than one: attempts that were denied alike, from `created_at` to `last_at`. */
   attempts: Generated<number>
   last_at: number | null
+}
+
+/** Where an account sends the traces of its requests. */
+export interface TelemetryDestinationTable {
+  account_id: AccountId
+  id: TelemetryDestinationId
+  name: string
+  kind: 'otlp' | 'langfuse' | 'langsmith' | 'datadog' | 'honeycomb' | 'grafana_cloud'
+  url: string
+  /** JSON of the credential and the headers, sealed for the account and the ID. */
+  secrets: Uint8Array
+  /** Null: requests of the whole account. */
+  team_id: TeamId | null
+  enabled: 0 | 1
+  created_at: number
+  changed_at: number
 }

@@ -66,6 +66,7 @@ export interface Database {
   readonly guess: identity.GuessTable
   readonly audit: identity.AuditTable
   readonly team: identity.TeamTable
+  readonly telemetry_destination: identity.TelemetryDestinationTable
   readonly team_member: identity.TeamMemberTable
   readonly webhook: webhooks.WebhookTable
   readonly event: webhooks.EventTable

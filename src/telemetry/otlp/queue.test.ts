@@ -96,5 +96,5 @@ test('closing sends what waits, and drops what the receiver does not take', asyn
   await answer(FAILED)
   await closed
   assert.deepEqual(batches, [[1, 2], [3]])
-  assert.deepEqual({ ...queue.counts }, { exported: 2, dropped: 1 })
+  assert.deepEqual({ ...queue.counts }, { exported: 2, dropped: 1, lastFailure: 'status 503' })
 })

@@ -18,6 +18,8 @@ export interface QueueOptions<Item> {
 export interface QueueCounts {
   exported: number
   dropped: number
+  /** Why the last batch was not taken that was not. */
+  lastFailure?: string
 }
 
 export interface ExportQueue<Item> {
@@ -111,6 +113,7 @@ async function sendBatch<Item>(state: QueueState<Item>): Promise<void> {
     return
   }
   state.counts.dropped += weight
+  state.counts.lastFailure = result.reason
   state.failures += 1
   if (state.failures === 1) state.options.onFailure?.(result.reason)
 }

@@ -26,6 +26,8 @@ export interface SpanSource {
   readonly resource: Resource
   readonly scope: { readonly name: string; readonly version: string }
   readonly extras?: SpanExtras | undefined
+  /** The receiver is not the operator's, whose hosts are not its business. */
+  readonly isForeign: boolean
 }
 
 export function spansOf(trace: RequestTrace, source: SpanSource): ReadableSpan[] {
@@ -158,7 +160,7 @@ function attemptSpan({ trace, attempt, source, unixMs, isLast }: AttemptSpanInpu
       'gen_ai.provider.name': attempt.kind,
       'gen_ai.request.model': model,
       'turnpike.provider': attempt.provider,
-      ...serverAttributes(attempt.baseUrl),
+      ...(!source.isForeign && serverAttributes(attempt.baseUrl)),
       ...outcomeAttributes(attempt),
       ...(isLast &&
         outcome === undefined &&

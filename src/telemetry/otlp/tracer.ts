@@ -101,7 +101,7 @@ function createSampler({ sampler, samplerRatio }: Pick<TracerOptions, 'sampler' 
 export interface ResourceInput {
   readonly serviceName: string
   readonly version: string
-  readonly instanceId: string
+  readonly instanceId: string | undefined
   readonly attributes: Readonly<Record<string, string>>
 }
 
@@ -110,7 +110,7 @@ export function createResource({ serviceName, version, instanceId, attributes }:
   return resourceFromAttributes({
     'service.name': serviceName,
     'service.version': version,
-    'service.instance.id': instanceId,
+    ...(instanceId !== undefined && { 'service.instance.id': instanceId }),
     'telemetry.sdk.language': 'nodejs',
     'telemetry.sdk.name': 'opentelemetry',
     'process.runtime.name': 'nodejs',
@@ -125,6 +125,8 @@ export interface TraceExportOptions {
   readonly resource: Resource
   readonly version: string
   readonly extras?: SpanExtras | undefined
+  /** The receiver is not the operator's. */
+  readonly isForeign?: boolean
   /** Default: sends to `endpoint`. */
   readonly sender?: Sender
   readonly onFailure?: (reason: string) => void
@@ -132,8 +134,17 @@ export interface TraceExportOptions {
 
 /** A queue of traces in front of an OTLP endpoint. */
 export function createTraceExport(options: TraceExportOptions): ExportQueue<RequestTrace> {
-  const { endpoint, batch, resource, version, extras, sender = createSender(endpoint), onFailure } = options
-  const source: SpanSource = { resource, scope: { name: 'turnpike', version }, extras }
+  const {
+    endpoint,
+    batch,
+    resource,
+    version,
+    extras,
+    isForeign = false,
+    sender = createSender(endpoint),
+    onFailure,
+  } = options
+  const source: SpanSource = { resource, scope: { name: 'turnpike', version }, extras, isForeign }
   const serialize = endpoint.protocol === 'http/json' ? serializeJson : serializeProtobuf
   const send = async (traces: readonly RequestTrace[]): Promise<SendResult> =>
     sender.send(await serialize(traces, source))

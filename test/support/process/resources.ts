@@ -113,6 +113,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   '/v1/invoices': { make: makeInvoice, of: 'account', unknownId: `inv_${NOBODYS}` },
   '/v1/agents': { make: makeAgent, of: 'account', unknownId: `agt_${NOBODYS}` },
   '/v1/provider-credentials': { make: makeProviderCredential, of: 'account', unknownId: `pcr_${NOBODYS}` },
+  '/v1/telemetry-destinations': { make: makeDestination, of: 'account', unknownId: `tds_${NOBODYS}` },
   '/v1/webhooks': { make: makeWebhook, of: 'account', unknownId: `whk_${NOBODYS}` },
   '/v1/webhooks/:id/deliveries': {
     async make(app, owner) {
@@ -238,6 +239,24 @@ async function makeProviderCredential({ database: { db } }: AppForTests, { accou
   await db
     .insertInto('provider_credential')
     .values({ ...row, secret: randomBytes(60), status: 'untested', created_at: Date.now() })
+    .execute()
+  return id
+}
+
+async function makeDestination({ database: { db } }: AppForTests, { accountId }: Owner): Promise<string> {
+  const id = testIds.telemetryDestination()
+  const row = {
+    account_id: accountId,
+    id,
+    name: 'traces',
+    kind: 'otlp',
+    url: 'https://otel.example/',
+    team_id: null,
+  } as const
+  const times = { created_at: Date.now(), changed_at: Date.now() }
+  await db
+    .insertInto('telemetry_destination')
+    .values({ ...row, ...times, secrets: randomBytes(60), enabled: 0 })
     .execute()
   return id
 }

@@ -1,0 +1,56 @@
+/** Composes telemetry destinations: their API, and the export of accounts' traces. */
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { deriveKey } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { createSealer } from '../db/sealed.ts'
+import type { ListDeps, WriteAudit } from '../features/deps.ts'
+import { createDestinationExporter, type DestinationExporter } from '../features/telemetry-destinations/exporter.ts'
+import { telemetryDestinationsRoutes } from '../features/telemetry-destinations/routes.ts'
+import { createGuardedAgent } from '../net/guarded-agent.ts'
+import type { Log } from '../telemetry/log.ts'
+
+export interface DestinationsInput {
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly config: Config
+  readonly log: Log
+  readonly version: string
+  /** Secret of the installation. */
+  readonly secret: Uint8Array
+}
+
+export interface TelemetryDestinations extends Pick<DestinationExporter, 'add' | 'counts'> {
+  /** Below `/v1`. */
+  addApiRoutes(app: FastifyInstance, deps: ListDeps & { readonly writeAudit: WriteAudit }): Promise<void>
+  close(): Promise<void>
+}
+
+/** @param onNeeded Called when there are destinations for the first time, and when there are none any more. */
+export function createTelemetryDestinations(
+  input: DestinationsInput,
+  onNeeded: (isNeeded: boolean) => Promise<void>,
+): TelemetryDestinations {
+  const { database, config, log, version, secret } = input
+  const { db } = database
+  const { allow_private_networks: allowPrivateNetworks } = config.telemetry
+  const purpose = 'telemetry destinations'
+  const previous = config.secret_previous
+  const sealer = createSealer({
+    current: deriveKey(secret, purpose),
+    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
+  })
+  const agent = createGuardedAgent({ allowPrivateNetworks, connections: 2 })
+  const exporter = createDestinationExporter({ db, sealer, version, agent, allowPrivateNetworks, log, onNeeded })
+  exporter.refresh().catch((error: unknown) => log.warn({ err: error }, 'telemetry destinations could not be read'))
+  return {
+    add: exporter.add,
+    counts: exporter.counts,
+    async addApiRoutes(app, deps) {
+      await app.register(telemetryDestinationsRoutes({ ...deps, sealer, exporter, allowPrivateNetworks }))
+    },
+    async close() {
+      await exporter.close()
+      await agent.destroy()
+    },
+  }
+}
