@@ -109,6 +109,9 @@ function emptyName(file: SourceFile): string[] {
   return EMPTY_NAMES.has(name) ? [`${file.path}:1: name the file after what it exports, not ${name}`] : []
 }
 
+/** Imports translate the names that other gateways have for providers. */
+const NAMES_PROVIDERS = ['src/providers/', 'src/cli/import/']
+
 /** The names of providers are their files' names. */
 function providerIds(files: readonly SourceFile[]): string[] {
   const names = files.flatMap(({ path }) => /^src\/providers\/([a-z0-9-]+)\.ts$/.exec(path)?.[1] ?? [])
@@ -127,7 +130,7 @@ function providerNames(files: readonly SourceFile[]): string[] {
   if (ids.length === 0) return []
   const pattern = new RegExp(ids.map(providerPattern).join('|'), 'g')
   return files
-    .filter(({ path }) => !path.startsWith('src/providers/'))
+    .filter(({ path }) => !NAMES_PROVIDERS.some((folder) => path.startsWith(folder)))
     .flatMap((file) => {
       const text = withoutComments(file.text).replace(WIRE_FIELDS, (field) => '_'.repeat(field.length))
       const code = { path: file.path, text }

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import { BUDGET_LEVELS } from '../domain/budget.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
 import type { CreditsEntryOptions } from './credits.ts'
+import { addImport } from './import/commands.ts'
 import { lazily } from './lazy-action.ts'
 import {
   parseAmount,
@@ -38,6 +39,7 @@ export function buildProgram(version: string, reportError: (message: string) => 
   addRemoteCommands(program, version)
   addMaintenance(program)
   addCatalogue(program)
+  addImport(program)
   addChecks(program)
   return program
 }

@@ -70,6 +70,19 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
   return deepFreeze(config)
 }
 
+/** Returns the problems of a configuration in an environment; none: it is valid. */
+export async function checkText(text: string, { env, builtIn }: Pick<ConfigSources, 'env' | 'builtIn'>) {
+  const variable = (name: string) => env[name]
+  const { tree, problems } = await readYaml({ text, fileName: STANDARD_FILE, variable })
+  try {
+    check(tree, builtIn, problems)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
 /** @param named File of the command line. */
 async function readFileSource(
   environment: MergedEnvironment,

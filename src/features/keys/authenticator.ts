@@ -5,7 +5,7 @@ import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential, missingCredential } from '../../domain/identity/credential.ts'
 import { type CacheSource, createCredentialCache, MAX_NEGATIVE_ENTRIES, type RowIds } from '../credential-cache.ts'
 import { type CachedKey, checkKey, digestText, loadKey } from './active-key.ts'
-import { keyForm } from './key.ts'
+import { isKeyForm } from './key.ts'
 
 const MAX_CACHED_KEYS = 50_000
 /** More than any credential has: a session's token has about 1 000 characters. */
@@ -59,7 +59,7 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
       if (secret === undefined) throw invalidCredential()
       const cached = keys.get(digest)
       if (cached !== undefined) return admit(cached, digest, address)
-      if (!keyForm.isWellFormed(secret) || keys.isMissing(digest)) throw invalidCredential()
+      if (!isKeyForm(secret) || keys.isMissing(digest)) throw invalidCredential()
       return keys.load(digest).then((key) => admit(key, digest, address))
     },
     refresh: keys.refresh,

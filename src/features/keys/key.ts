@@ -116,3 +116,11 @@ export function rightsColumns(rights: KeyRights) {
 }
 
 export const keyForm = secretForm('tp_')
+
+/** Keys of other gateways (LiteLLM, One API), which `turnpike import` stores by their hash. They have no checksum. */
+const IMPORTED_FORM = /^sk-[\w-]{1,200}$/
+
+/** Whether a text has the form of a key; it may never have been issued. */
+export function isKeyForm(secret: string): boolean {
+  return keyForm.isWellFormed(secret) || IMPORTED_FORM.test(secret)
+}

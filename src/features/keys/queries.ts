@@ -61,13 +61,38 @@ export const FULL_ACCESS: KeyRights = {
 export async function createKey(
   db: Kysely<Database>,
   key: NewKey,
-  { now, ids }: { readonly now: () => number; readonly ids: IdSource },
+  { now, ids }: KeySources,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   if (!db.isTransaction) {
     return db.transaction().execute((inside) => createKey(inside, key, { now, ids }))
   }
-  const { accountId, name, createdBy, parentId, teamId, ...rights } = key
   const secret = keyForm.mint(randomText)
+  const prefix = secret.slice(0, SHOWN_PREFIX_LENGTH)
+  const written = { hash: secretHash(secret), prefix, last4: secret.slice(-SHOWN_SUFFIX_LENGTH) }
+  return { key: await insertKey(db, { ...key, written }, { now, ids }), secret }
+}
+
+interface KeySources {
+  readonly now: () => number
+  readonly ids: IdSource
+}
+
+/** What is stored of a secret. */
+export interface WrittenSecret {
+  /** SHA-256 of the secret. */
+  readonly hash: Uint8Array
+  readonly prefix: string
+  readonly last4: string
+}
+
+/** Inserts a key whose secret exists already, in a transaction of the caller. */
+export async function insertKey(
+  db: Kysely<Database>,
+  key: NewKey & { readonly written: WrittenSecret },
+  { now, ids }: KeySources,
+): Promise<ApiKey> {
+  const { accountId, name, createdBy, parentId, teamId, written, ...rights } = key
+  const { hash, prefix, last4 } = written
   const time = now()
   const id = ids.key()
   const row = await db
@@ -76,8 +101,8 @@ export async function createKey(
       account_id: accountId,
       id,
       name,
-      prefix: secret.slice(0, SHOWN_PREFIX_LENGTH),
-      last4: secret.slice(-SHOWN_SUFFIX_LENGTH),
+      prefix,
+      last4,
       ...rightsColumns(rights),
       created_by: createdBy ?? null,
       parent_id: parentId ?? null,
@@ -87,9 +112,8 @@ export async function createKey(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  const hash = secretHash(secret)
   await db.insertInto('credential').values({ hash, account_id: accountId, kind: 'key', id }).execute()
-  return { key: toApiKey(row), secret }
+  return toApiKey(row)
 }
 
 /** `active`: neither of the others. A key that expired and was revoked then is `revoked`. */

@@ -1,0 +1,150 @@
+/** `turnpike import`: takes over configuration, keys, teams and spending of other gateways. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { stringify } from 'yaml'
+import { processEnvironment } from '../../config/environment.ts'
+import { checkText } from '../../config/load.ts'
+import { usdNumber } from '../../domain/money.ts'
+import { builtIn } from '../configuration.ts'
+import { chosenAccount, withDatabase } from '../database.ts'
+import { jsonLine, note, plainTable } from '../output.ts'
+import { type Applied, applyImport } from './apply.ts'
+import { type ImportDraft, renderConfig } from './draft.ts'
+
+export interface ImportOptions {
+  /** File of the new configuration; undefined: standard output. */
+  readonly output?: string
+  /** Address of the database of the source. */
+  readonly databaseUrl?: string
+  readonly apply?: boolean
+  /** Account of the keys; undefined: the first one. */
+  readonly account?: string
+  readonly json?: boolean
+}
+
+export async function importFromLitellm(file: string, options: ImportOptions): Promise<void> {
+  const [{ importLitellm }, { importLitellmDatabase }] = await Promise.all([
+    import('./litellm.ts'),
+    import('./litellm-database.ts'),
+  ])
+  const draft = importLitellm(await readFile(file, 'utf8'))
+  if (options.databaseUrl !== undefined) await importLitellmDatabase(draft, options.databaseUrl, Date.now())
+  await finish(draft, options)
+}
+
+export async function importFromOpenrouter(file: string, options: ImportOptions): Promise<void> {
+  const { importOpenrouter } = await import('./openrouter.ts')
+  await finish(importOpenrouter(await readFile(file, 'utf8')), options)
+}
+
+export async function importFromPortkey(file: string, options: ImportOptions): Promise<void> {
+  const { importPortkey } = await import('./portkey.ts')
+  await finish(importPortkey(await readFile(file, 'utf8'), basename(file).replace(/\.[^.]*$/, '')), options)
+}
+
+export async function importFromOneApi(file: string, options: ImportOptions): Promise<void> {
+  const { importOneApi, readOneApi } = await import('./one-api.ts')
+  await finish(importOneApi(await readOneApi(file), Date.now()), options)
+}
+
+const HEADER = [
+  '# yaml-language-server: $schema=./turnpike.schema.json',
+  '# Write the schema with: turnpike config schema > turnpike.schema.json',
+  '',
+].join('\n')
+
+async function finish(draft: ImportDraft, { output, apply, account: id, json }: ImportOptions): Promise<void> {
+  const text = `${HEADER}${stringify(renderConfig(draft), { lineWidth: 0 })}`
+  await checkOwnOutput(draft, text)
+  if (output !== undefined) await writeNew(output, text)
+  const applied =
+    apply === true
+      ? await withDatabase(async (context) => {
+          return applyImport(context, await chosenAccount(context, id), draft)
+        })
+      : undefined
+  if (json === true) process.stdout.write(jsonLine(renderReport(draft, { applied, output, text })))
+  else {
+    if (output === undefined) process.stdout.write(text)
+    report(draft, applied)
+  }
+}
+
+/** Throws where the file exists with another content: it may have been edited since. */
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    if (!exists) throw error
+    if ((await readFile(file, 'utf8')) === text) return
+    throw new Error(`${file} exists and differs from the import. Remove it, or choose another name for --output.`)
+  }
+}
+
+/** Validates the text as `turnpike config check` does. Variables that are not set yet are findings, not problems. */
+async function checkOwnOutput(draft: ImportDraft, text: string): Promise<void> {
+  const missing = [...draft.variables].filter((name) => processEnvironment[name] === undefined)
+  if (missing.length > 0) {
+    const advice = `Set them before the start, in the environment or in .env.`
+    const subject = 'environment variables'
+    draft.findings.push({ status: 'changed', subject, text: `Not set here: ${missing.join(', ')}.`, advice })
+  }
+  const filled = Object.fromEntries(missing.map((name) => [name, placeholder(name)]))
+  for (const problem of await checkText(text, { env: { ...processEnvironment, ...filled }, builtIn: builtIn() })) {
+    const advice = 'Correct this line of the configuration.'
+    draft.findings.push({ status: 'changed', subject: 'configuration', text: problem, advice })
+  }
+}
+
+/** A value that every setting accepts which an import refers to: an address is also a text. */
+function placeholder(name: string): string {
+  return /PORT$/.test(name) ? '6379' : /HOST$/.test(name) ? 'localhost' : 'https://unset.invalid'
+}
+
+interface Outcome {
+  readonly applied: Applied | undefined
+  readonly output: string | undefined
+  readonly text: string
+}
+
+function renderReport({ findings, keys, teams, entries }: ImportDraft, { applied, output, text }: Outcome) {
+  const opening = entries.map(({ kind, nanoUsd, note: about }) => ({ kind, usd: usdNumber(nanoUsd), note: about }))
+  return {
+    ...(output === undefined ? { config: text } : { output }),
+    findings: findings.map(({ advice = null, ...finding }) => ({ ...finding, advice })),
+    keys: keys.map(({ name, last4, team = null }) => ({ name, last4, team })),
+    teams: teams.map(({ name }) => ({ name })),
+    opening_entries: opening,
+    applied: applied ?? null,
+  }
+}
+
+const TITLES = {
+  taken: 'Taken over',
+  changed: 'Taken over with a difference',
+  no_equal: 'Not taken over',
+} as const
+
+function report({ findings, keys, teams, entries }: ImportDraft, applied: Applied | undefined): void {
+  for (const [status, title] of Object.entries(TITLES)) {
+    const rows = findings.filter((finding) => finding.status === status)
+    if (rows.length === 0) continue
+    note(`${title}:`)
+    process.stderr.write(
+      plainTable(
+        ['', 'WHAT', 'RESULT'],
+        rows.map(({ subject, text, advice = '' }) => ['', subject, `${text} ${advice}`.trim()]),
+      ),
+    )
+  }
+  if (applied !== undefined) {
+    const { existing } = applied
+    note(
+      `Applied: ${applied.keys} keys, ${applied.teams} teams, ${applied.entries} opening entries; ${existing} existed.`,
+    )
+  } else if (keys.length + teams.length + entries.length > 0) {
+    const counts = `${keys.length} keys, ${teams.length} teams and ${entries.length} opening entries`
+    note(`${counts} are not in the database yet: repeat the command with --apply.`)
+  }
+}
