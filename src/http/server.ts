@@ -222,14 +222,8 @@ const SERVER_OPTIONS: ServerOptions = {
 }
 
 /** Headers that must not repeat: Node.js takes the first, a proxy may take the last (request smuggling). */
-const ONCE: ReadonlySet<string> = new Set([
-  'host',
-  'authorization',
-  'content-length',
-  'content-type',
-  'idempotency-key',
-])
-const ONCE_LENGTHS: ReadonlySet<number> = new Set([...ONCE].map((name) => name.length))
+const ONCE = ['host', 'authorization', 'content-length', 'content-type', 'idempotency-key']
+const ONCE_LENGTHS: ReadonlySet<number> = new Set(ONCE.map((name) => name.length))
 
 /** Checks what the HTTP parser accepts. @returns The error; undefined when the request is valid. */
 export function requestFault({ httpVersionMajor, rawHeaders }: IncomingMessage): GatewayError | undefined {
@@ -245,19 +239,15 @@ export function requestFault({ httpVersionMajor, rawHeaders }: IncomingMessage):
 }
 
 function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
-  let seen: string | undefined
-  let more: Set<string> | undefined
+  let seen = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const raw = rawHeaders[at]
     if (raw === undefined || !ONCE_LENGTHS.has(raw.length)) continue
     const name = raw.toLowerCase()
-    if (!ONCE.has(name)) continue
-    if (name === seen || more?.has(name) === true) return name
-    if (seen === undefined) seen = name
-    else {
-      more ??= new Set()
-      more.add(name)
-    }
+    const bit = 1 << (ONCE.indexOf(name) + 1) // bit 0: none of them
+    if (bit === 1) continue
+    if ((seen & bit) !== 0) return name
+    seen |= bit
   }
   return undefined
 }

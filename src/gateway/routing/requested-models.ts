@@ -241,7 +241,8 @@ export function checkCapabilities({ messages, tools, responseFormat }: ChatReque
     throw cannot(model, 'answer in JSON mode', 'response_format')
   }
   if (vision) return
-  for (const [i, { content }] of messages.entries()) {
+  for (let i = 0; i < messages.length; i++) {
+    const content = messages[i]?.content
     if (typeof content !== 'object' || content === null) continue
     const j = content.findIndex(isImage)
     if (j >= 0) throw cannot(model, 'read images', `messages[${i}].content[${j}]`)

@@ -112,10 +112,14 @@ interface Rendering {
   readonly warnings: Set<string>
 }
 
+const ANY_TEMPERATURE = [0, Number.POSITIVE_INFINITY] as const
+
 /** Renders the parameters whose values differ between hosts. */
 function renderValues(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
   const { temperature, responseFormat: format } = request
-  const { temperatureRange: [min, max] = [0, Number.POSITIVE_INFINITY], responseFormats, serviceTiers } = options
+  const { temperatureRange = ANY_TEMPERATURE, responseFormats, serviceTiers } = options
+  const min = temperatureRange[0] // by index: taking it apart by pattern would walk it with an iterator
+  const max = temperatureRange[1]
   if (temperature !== undefined && (temperature < min || temperature > max)) {
     body['temperature'] = Math.min(Math.max(temperature, min), max)
     warnings.add('temperature')
