@@ -51,6 +51,18 @@ function chat(token: string, model = 'turnpike-simulator', headers: Record<strin
   return app.ask('POST', '/v1/chat/completions', { token, body, headers })
 }
 
+test('a team has budgets, which a change without them leaves and another list replaces', async () => {
+  const id = await team({ budgets: [{ usd: 5, window: 'week', timezone: 'Asia/Tokyo' }] })
+  const shown = (body: { budgets: Record<string, unknown>[] }) =>
+    body.budgets.map(({ level, subject, usd, window }) => [level, subject, usd, window])
+  await ask(full, 'PATCH', `/v1/teams/${id}`, { name: 'Ads' })
+  assert.deepEqual(shown((await ask(full, 'GET', `/v1/teams/${id}`)).body), [['team', id, 5, 'week']])
+  const { body } = await ask(full, 'PATCH', `/v1/teams/${id}`, { budgets: [{ usd: 7, window: 'total' }] })
+  assert.deepEqual(shown(body), [['team', id, 7, 'total']])
+  const wrong = await ask(full, 'PATCH', `/v1/teams/${id}`, { budgets: [{ usd: 7, window: 'year' }] })
+  assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'budgets[0].window'])
+})
+
 test('a team is created, listed, read, changed and archived', async () => {
   const id = await team({ models: ['m1'], endpoints: ['chat'], requests_per_minute: 10 })
   assert.match(id, /^team_/)
@@ -68,6 +80,7 @@ test('a team is created, listed, read, changed and archived', async () => {
     archived_at: null,
     members: 0,
     keys: 0,
+    budgets: [],
   })
   const changed = await ask(full, 'PATCH', `/v1/teams/${id}`, { name: 'Ads', models: [], requests_per_minute: null })
   assert.deepEqual(

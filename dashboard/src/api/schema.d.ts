@@ -8174,6 +8174,48 @@ export interface operations {
                             created_at: string;
                             /** @description ISO 8601. Null: it is active. */
                             archived_at: string | null;
+                            /** @description Limits on what its requests spend together. */
+                            budgets: {
+                                id: string;
+                                /** @enum {string} */
+                                object: "budget";
+                                /** @enum {string} */
+                                level: "account" | "team" | "member" | "key" | "tag";
+                                /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                                subject: string;
+                                /** @description USD, at most 9 decimals. The limit without raises. */
+                                usd: number;
+                                /** @enum {string} */
+                                window: "day" | "week" | "month" | "quarter" | "total";
+                                /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                                starts: string | null;
+                                timezone: string;
+                                /** @enum {string} */
+                                action: "block" | "warn";
+                                /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                                limit_usd: number;
+                                /** @description USD, at most 9 decimals. Charged in the current window. */
+                                spent_usd: number;
+                                /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                                held_usd: number;
+                                /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                                remaining_usd: number;
+                                /** @description Start of the current window, ISO 8601. */
+                                window_start: string;
+                                /** @description End of the current window, ISO 8601. Null: it never resets. */
+                                resets_at: string | null;
+                                /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                                forecast_exhausted_at: string | null;
+                                /** @description Raises in force. */
+                                raises: {
+                                    id: string;
+                                    /** @description USD, at most 9 decimals. Added to the limit. */
+                                    usd: number;
+                                    reason: string;
+                                    created_at: string;
+                                    ends_at: string;
+                                }[];
+                            }[];
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -8217,6 +8259,28 @@ export interface operations {
                         /** @description Only deployments in one of these regions. */
                         regions?: string[];
                     } | null;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -8250,6 +8314,48 @@ export interface operations {
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
+                        /** @description Limits on what its requests spend together. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };
@@ -8303,6 +8409,48 @@ export interface operations {
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
+                        /** @description Limits on what its requests spend together. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                         /** @description Number of people in it. */
                         members: number;
                         /** @description Number of active keys. */
@@ -8376,6 +8524,28 @@ export interface operations {
                         /** @description Only deployments in one of these regions. */
                         regions?: string[];
                     } | null;
+                    /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
+                    budgets?: {
+                        /** @description USD, at most 9 decimals. */
+                        usd: number;
+                        /**
+                         * @description total: it never resets.
+                         * @enum {string}
+                         */
+                        window: "day" | "week" | "month" | "quarter" | "total";
+                        /**
+                         * @description Start of the first window, from which the others are counted: a date in the time zone, or an ISO 8601 time. Null: windows of the calendar.
+                         * @example 2030-01-01
+                         */
+                        starts?: string | null;
+                        /** @description IANA name. Default: UTC. */
+                        timezone?: string;
+                        /**
+                         * @description block (default): rejects requests beyond it with 402. warn: alerts only.
+                         * @enum {string}
+                         */
+                        action?: "block" | "warn";
+                    }[];
                 };
             };
         };
@@ -8409,6 +8579,48 @@ export interface operations {
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
+                        /** @description Limits on what its requests spend together. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
                     };
                 };
             };

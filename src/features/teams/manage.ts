@@ -3,11 +3,12 @@ import type { Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { BudgetTerms } from '../../domain/budget.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, hasTeamRight, type TeamRight, type TeamRole } from '../../domain/identity/caller.ts'
 import type { TeamId, UserId } from '../../domain/ids.ts'
 import type { Requester } from '../../http/request-origin.ts'
-import type { FeatureDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   countTeams,
   findTeam,
@@ -25,10 +26,15 @@ export const MAX_TEAMS = 1_000
 
 export interface ManageDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
+  readonly budgets: BudgetPort
 }
 
 /** Rejects with 409 at the account's limit. */
-export function createTeam(deps: ManageDeps, requester: Requester, settings: TeamSettings): Promise<Team> {
+export function createTeam(
+  deps: ManageDeps,
+  requester: Requester,
+  { settings, budgets }: { readonly settings: TeamSettings; readonly budgets: Budgets },
+): Promise<Team> {
   const { now, ids, writeAudit } = deps
   const { accountId } = requester.caller
   return decide(deps, { requester, action: 'team.created', subject: undefined }, async (inside) => {
@@ -37,15 +43,35 @@ export function createTeam(deps: ManageDeps, requester: Requester, settings: Tea
     }
     const team = await insertTeam(inside, { accountId, id: ids.team(), ...settings }, now())
     await writeAudit(inside, teamEvent(requester, 'team.created', team))
+    await replaceBudgets(deps, inside, { requester, id: team.id, budgets })
     return team
   })
+}
+
+/** Undefined: unchanged. */
+type Budgets = readonly BudgetTerms[] | undefined
+
+async function replaceBudgets(
+  { budgets: port }: ManageDeps,
+  inside: Transaction<Database>,
+  { requester, id, budgets }: { readonly requester: Requester; readonly id: TeamId; readonly budgets: Budgets },
+): Promise<void> {
+  const { audited } = requester
+  const subject = { accountId: audited.accountId, level: 'team', id } as const
+  if (budgets !== undefined) await port.replace(inside, { subject, budgets, audited })
+}
+
+interface TeamChange {
+  readonly id: TeamId
+  readonly settings: Partial<TeamSettings>
+  readonly budgets: Budgets
 }
 
 /** What is absent stays. */
 export async function changeTeam(
   deps: ManageDeps,
   requester: Requester,
-  { id, settings }: { readonly id: TeamId; readonly settings: Partial<TeamSettings> },
+  { id, settings, budgets }: TeamChange,
 ): Promise<Team> {
   const reference = { accountId: requester.caller.accountId, id }
   return decide(deps, { requester, action: 'team.changed', subject: id }, async (inside) => {
@@ -53,6 +79,7 @@ export async function changeTeam(
     const after = await updateTeam(inside, reference, settingsColumns({ ...before, ...settings }), deps.now())
     if (after === undefined) throw unknownTeam()
     await deps.writeAudit(inside, teamEvent(requester, 'team.changed', after))
+    await replaceBudgets(deps, inside, { requester, id, budgets })
     return after
   })
 }

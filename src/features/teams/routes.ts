@@ -1,9 +1,11 @@
 /** `/teams`: the teams of an account, and who is in them. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import { type BudgetStatus, subjectName } from '../../domain/budget.ts'
 import { TEAM_ENDPOINTS, TEAM_ROLES } from '../../domain/identity/caller.ts'
-import type { TeamId, UserId } from '../../domain/ids.ts'
+import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
 import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
+import { BudgetsInput, BudgetView, parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
@@ -54,6 +56,7 @@ const SETTINGS = {
     }),
   ),
   data_policy: Type.Optional(dataPolicySchema('of the team')),
+  budgets: Type.Optional(BudgetsInput),
 }
 const TeamCreate = Type.Object({ name: Name, ...SETTINGS }, closed)
 const TeamPatch = Type.Object({ name: Type.Optional(Name), ...SETTINGS }, closed)
@@ -68,6 +71,7 @@ const TEAM_FIELDS = {
   data_policy: dataPolicySchema('of the team'),
   created_at: Type.String(),
   archived_at: nullable<string>('string', 'ISO 8601. Null: it is active.'),
+  budgets: Type.Array(BudgetView, { description: 'Limits on what its requests spend together.' }),
 }
 const TeamView = Type.Object(TEAM_FIELDS)
 const TeamDetailView = Type.Object({
@@ -168,18 +172,21 @@ export function teamsRoutes(deps: TeamsDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-function addReadRoutes(app: TypedApp, { db, now, callerOf, cursorKey }: TeamsDeps): void {
+function addReadRoutes(app: TypedApp, deps: TeamsDeps): void {
+  const { db, now, callerOf, cursorKey } = deps
   app.get('/teams', { config: read, schema: listSchema }, async (request) => {
     const { accountId, teamId: only } = callerOf(request)
     const { status = 'active' } = request.query
     const binding = { key: cursorKey, account: accountId, list: 'teams', filter: `${status} ${only ?? ''}` }
     const filter = { status: status === 'all' ? undefined : status, only }
-    const read = (page: PageRequest) => listTeams(db, accountId, { ...page, ...filter })
-    return listPage({ query: request.query, binding, read, position: byId, render: renderTeam })
+    const read = async (page: PageRequest) => {
+      return describe(deps, accountId, await listTeams(db, accountId, { ...page, ...filter }))
+    }
+    return listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
   })
   app.get('/teams/:id', { config: read, schema: readSchema }, async (request) => {
     const team = await requireTeam(db, callerOf(request), { id: request.params.id, right: 'read' })
-    return { ...renderTeam(team), ...(await countsOf(db, team, now())) }
+    return { ...(await describeOne(deps, team)), ...(await countsOf(db, team, now())) }
   })
 }
 
@@ -188,14 +195,16 @@ function addChangeRoutes(app: TypedApp, deps: TeamsDeps): void {
   app.post('/teams', { config: manage, schema: createSchema }, async (request, reply) => {
     const { name } = request.body
     const settings = { ...NO_LIMITS, ...readSettings(request.body), name }
-    const team = await createTeam(deps, requesterOf(request, callerOf(request)), settings)
-    return reply.code(201).send(renderTeam(team))
+    const budgets = parseOptionalBudgets(request.body.budgets)
+    const team = await createTeam(deps, requesterOf(request, callerOf(request)), { settings, budgets })
+    return reply.code(201).send(await describeOne(deps, team))
   })
   app.patch('/teams/:id', { config: manage, schema: updateSchema }, async (request) => {
-    const change = { id: request.params.id, settings: readSettings(request.body) }
+    const budgets = parseOptionalBudgets(request.body.budgets)
+    const change = { id: request.params.id, settings: readSettings(request.body), budgets }
     const team = await changeTeam(deps, requesterOf(request, callerOf(request)), change)
     await changed()
-    return renderTeam(team)
+    return describeOne(deps, team)
   })
   app.delete('/teams/:id', { config: manage, schema: archiveSchema }, async (request, reply) => {
     await archiveTeam(deps, requesterOf(request, callerOf(request)), request.params.id)
@@ -253,7 +262,18 @@ function readSettings(body: Static<typeof TeamPatch>): Partial<TeamSettings> {
   }
 }
 
-function renderTeam(team: Team): Static<typeof TeamView> {
+async function describeOne(deps: TeamsDeps, team: Team): Promise<Static<typeof TeamView>> {
+  const [view] = await describe(deps, team.accountId, [team])
+  return view ?? renderTeam(team)
+}
+
+async function describe({ budgets }: TeamsDeps, accountId: AccountId, teams: readonly Team[]) {
+  const subjectOf = ({ id }: Team) => ({ level: 'team', id }) as const
+  const found = await budgets.read(accountId, teams.map(subjectOf))
+  return teams.map((team) => renderTeam(team, found.get(subjectName(subjectOf(team)))))
+}
+
+function renderTeam(team: Team, budgets: readonly BudgetStatus[] = []): Static<typeof TeamView> {
   return {
     id: team.id,
     object: 'team',
@@ -264,6 +284,7 @@ function renderTeam(team: Team): Static<typeof TeamView> {
     data_policy: renderDataPolicy(team.dataPolicy),
     created_at: isoTime(team.createdAt),
     archived_at: isoTimeOrNull(team.archivedAt ?? null),
+    budgets: budgets.map(renderBudget),
   }
 }
 
