@@ -18,6 +18,7 @@ import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
 import { createTelemetry, type Telemetry } from './app/telemetry.ts'
 import { createWebhooks, type Webhooks } from './app/webhooks.ts'
+import { explainConfig } from './config/explain.ts'
 import { type Config, ENTRY_SCHEMAS } from './config/schema.ts'
 import { deriveKey } from './config/secret.ts'
 import type { OpenedDatabase } from './db/database.ts'
@@ -40,6 +41,7 @@ import { providerProbeRoute } from './features/providers/probe-routes.ts'
 import { startRefusalAlerts } from './features/providers/refusal-alerts.ts'
 import { providersRoutes } from './features/providers/routes.ts'
 import { resealJobs } from './features/responses/reseal.ts'
+import { configRoutes } from './features/stored-settings/config-routes.ts'
 import { storedSettingsRoutes } from './features/stored-settings/routes.ts'
 import { completionStreamRoute } from './features/usage/completion-stream.ts'
 import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
@@ -356,6 +358,8 @@ async function addOperatorRoutes(
     return target && probeProvider(target, waitMs)
   }
   await app.register(providerProbeRoute({ ...deps, probe, clock: runtime.clock, writeAudit }))
+  const settings = () => ({ file: runtime.config().file, settings: explainConfig(runtime.config()) })
+  await app.register(configRoutes({ settings }))
   await app.register(storedSettingsRoutes({ ...deps, ...runtime.stored, writeAudit, schemas: ENTRY_SCHEMAS }))
   await app.register(instancesRoutes({ ...deps, goneAfterMs: LEASE_MS }))
   const availability = input.role === 'api' ? undefined : agents.availability

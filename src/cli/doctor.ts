@@ -41,7 +41,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
     )
     return [independent.node, failed('configuration', config, fix), ...unknown, independent.clock]
   }
-  const configuration = passed('configuration', config.file ?? 'no file; environment and defaults')
+  const configuration = await checkConfiguration(config)
   const dependent = await Promise.all([
     checkDataDirectory(config.data_dir),
     checkDatabase(config),
@@ -52,6 +52,25 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
     checkPrices(config),
   ])
   return [independent.node, configuration, ...dependent, independent.clock]
+}
+
+const OTHERS_MAY_READ = 0o044
+
+/** Says how many settings the file and the environment set; `turnpike config explain` has each of them. */
+async function checkConfiguration({ file, origins }: Config): Promise<Check> {
+  const name = 'configuration'
+  const all = Object.values(origins)
+  const outside = all.filter((origin) => /^(environment|\.env): /.test(origin)).length
+  const source = file ?? 'no file; environment and defaults'
+  const counts = `${all.length - outside} settings of the file, ${outside} of the environment`
+  if (all.length === 0) return passed(name, source)
+  const hasSecrets = Object.keys(origins).some((path) =>
+    /(^|[._])(secret|api_keys?|client_secret|database_url)$/.test(path),
+  )
+  const mode = file === undefined ? 0 : (await stat(file)).mode
+  const isExposed = hasSecrets && all.length > outside && (mode & OTHERS_MAY_READ) !== 0
+  const warning = isExposed ? '; other users of this machine can read the file: chmod 600' : ''
+  return passed(name, `${source}; ${counts} (turnpike config explain)${warning}`)
 }
 
 function renderCheck({ ok, name, message, fix }: Check): string {

@@ -290,7 +290,7 @@ function addCatalogue(program: Command): void {
 function addChecks(program: Command): void {
   const config = program
     .command('config')
-    .description('check a configuration file, print its JSON Schema, or export what the database stores')
+    .description('check, explain and compare configurations, print the JSON Schema, export what the database stores')
   config
     .command('check')
     .description('validate a configuration file in the current environment')
@@ -300,6 +300,18 @@ function addChecks(program: Command): void {
     .command('schema')
     .description('print the JSON Schema of the configuration file')
     .action(lazily(() => import('./configuration.ts'), 'configSchema'))
+  config
+    .command('explain')
+    .description('print the settings in force and where each comes from, without secrets')
+    .argument('[path]', 'a setting or a section, such as server.port')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./config-explain.ts'), 'configExplain'))
+  config
+    .command('diff')
+    .description('print what another configuration file would change')
+    .argument('<file>', 'the other configuration file')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./config-explain.ts'), 'configDiff'))
   config
     .command('export')
     .description('print the models and providers that are stored in the database as YAML, without keys')

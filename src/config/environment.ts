@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { readSecretFile } from './secret-files.ts'
 import { childOf, isSet, overlay, type SourceNode } from './source-tree.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -31,14 +32,37 @@ export interface MergedEnvironment {
   readonly problems: readonly string[]
 }
 
+/** A variable `NAME_FILE` is the path of a file with the value of `NAME`. */
+const VARIABLE_FILE_SUFFIX = '_FILE'
+
+function isUnset(value: string | undefined): boolean {
+  return value === undefined || value === ''
+}
+
 /** @param cwd Folder of `.env`, which is optional. */
 export function mergeEnvironment(env: Environment, cwd: string): MergedEnvironment {
   const problems: string[] = []
   const file = readDotEnv(cwd, problems)
   const isHere = (name: string) => Object.hasOwn(env, name)
+  const direct = (name: string) => (isHere(name) ? env[name] : Object.hasOwn(file, name) ? file[name] : undefined)
+  const place = (name: string) => `${isHere(name) ? 'environment' : '.env'}: ${name}`
+  const contents = new Map<string, string | undefined>()
+  const fromFile = (name: string): string | undefined => {
+    const path = direct(name + VARIABLE_FILE_SUFFIX)
+    if (path === undefined || path === '') return undefined
+    if (contents.has(name)) return contents.get(name)
+    const text = readSecretFile(resolve(cwd, path))
+    if (typeof text !== 'string') {
+      problems.push(`${place(name + VARIABLE_FILE_SUFFIX)}: found a file that cannot be read (${text.code})`)
+    }
+    const content = typeof text === 'string' ? text : undefined
+    contents.set(name, content)
+    return content
+  }
+  const isInFile = (name: string) => isUnset(direct(name)) && fromFile(name) !== undefined
   return {
-    get: (name) => (isHere(name) ? env[name] : Object.hasOwn(file, name) ? file[name] : undefined),
-    origin: (name) => `${isHere(name) ? 'environment' : '.env'}: ${name}`,
+    get: (name) => (isInFile(name) ? fromFile(name) : direct(name)),
+    origin: (name) => place(isInFile(name) ? name + VARIABLE_FILE_SUFFIX : name),
     problems,
   }
 }

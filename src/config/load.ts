@@ -13,8 +13,10 @@ import {
   overlayProviderKeys,
   overlayProviderSettings,
 } from './environment.ts'
+import { originsOf } from './explain.ts'
 import { readOtel } from './otel-variables.ts'
-import { CONFIG_SCHEMA_TREE, type Config, type FileConfig, mergePlans } from './schema.ts'
+import { CONFIG_SCHEMA_TREE, type Config, type FileConfig, mergePlans, RELOADABLE } from './schema.ts'
+import { readSecretFiles } from './secret-files.ts'
 import { ConfigError, emptyTree, originOf, overlay, problemText, type SourceNode } from './source-tree.ts'
 import { validate } from './validate.ts'
 import { readYaml, type YamlSource } from './yaml-source.ts'
@@ -55,7 +57,9 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
   overlayProviderKeys(tree, environment, builtIn.providerVariables)
   overlayProviderSettings(tree, environment, builtIn.settingVariables ?? {})
   overlayFlags(tree, flags)
-  const fileConfig = check(tree, builtIn, [...environment.problems, ...problems])
+  const secretProblems: string[] = []
+  readSecretFiles({ schema: CONFIG_SCHEMA_TREE, node: tree, path: [], cwd }, secretProblems)
+  const fileConfig = check(tree, builtIn, [...environment.problems, ...problems, ...secretProblems])
   const config: Config = {
     ...fileConfig,
     data_dir: resolve(cwd, fileConfig.data_dir),
@@ -66,6 +70,7 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
     plans: mergePlans(fileConfig.plans),
     otel: readOtel(environment, fileConfig.telemetry.otlp_endpoint),
     ...(file === undefined ? {} : { file }),
+    origins: originsOf(tree),
   }
   return deepFreeze(config)
 }
@@ -149,5 +154,12 @@ export function reloadable(previous: Config, next: Config): Config {
       `plans: found no plan ${JSON.stringify(plan)}, which accounts.default_plan of the running service names; keep it, or restart`,
     ])
   }
-  return Object.freeze({ ...previous, providers, models, virtual_models, plans, routing, responses })
+  const origins = Object.freeze({ ...originsWhere(previous, false), ...originsWhere(next, true) })
+  return Object.freeze({ ...previous, providers, models, virtual_models, plans, routing, responses, origins })
+}
+
+/** The origins of the sections that a reload applies, or of all others. */
+function originsWhere({ origins }: Config, reloads: boolean): Readonly<Record<string, string>> {
+  const isReloaded = (path: string) => RELOADABLE.some((name) => name === /^\w+/.exec(path)?.[0])
+  return Object.fromEntries(Object.entries(origins).filter(([path]) => isReloaded(path) === reloads))
 }

@@ -20,7 +20,11 @@ test('a reload takes providers, models, plans, routing and responses, and nothin
     'server: { port: 2 }\nlog_level: error\nproviders: { openai: {} }\nmodels: [ { id: a } ]\nplans: { gold: {} }\nrouting: { max_attempts: 1 }\nresponses: { store: true }',
   )
   const { providers, models, plans, routing, responses } = next
-  assert.deepEqual(reloadable(previous, next), { ...previous, providers, models, plans, routing, responses })
+  const { origins, ...reloaded } = reloadable(previous, next)
+  const { origins: earlier, ...others } = previous
+  assert.deepEqual(reloaded, { ...others, providers, models, plans, routing, responses })
+  assert.equal(origins['server.port'], earlier['server.port'])
+  assert.equal(origins['models[0].id'], next.origins['models[0].id'])
 })
 
 test('a reload may not take away the plan that new accounts get', async () => {

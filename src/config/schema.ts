@@ -6,6 +6,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import type { StoredKind } from '../domain/stored-setting.ts'
 import { secret } from './leaf-schemas.ts'
 import type { OtelSettings } from './otel-variables.ts'
+import { FILE_SUFFIX, isSecretText } from './secret-files.ts'
 import {
   ACCOUNTS_SCHEMA,
   AGENTS_SCHEMA,
@@ -127,7 +128,12 @@ export interface Config extends Omit<FileConfig, 'server' | 'plans'> {
   readonly otel: OtelSettings
   /** Absent: no file was read. */
   readonly file?: string
+  /** Position, variable or flag of each setting that is not a default, by its path. */
+  readonly origins: Readonly<Record<string, string>>
 }
+
+/** Sections that a reload applies; others need a restart. */
+export const RELOADABLE = ['providers', 'models', 'virtual_models', 'plans', 'routing', 'responses'] as const
 
 /** The JSON Schema (2020-12) of the configuration file, for editors: settings with a default are optional. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {
@@ -180,7 +186,9 @@ function forEditors(schema: SchemaNode, isFile = true): Record<string, unknown> 
   const result: Record<string, unknown> = {
     ...rest,
     ...(isFile && standard !== undefined && { default: standard }),
-    ...(properties === undefined ? {} : { properties: map(properties, mayBeNull) }),
+    ...(properties === undefined
+      ? {}
+      : { properties: { ...map(properties, mayBeNull), ...(isFile && secretFiles(properties)) } }),
     ...(patternProperties === undefined
       ? {}
       : { patternProperties: map(patternProperties), additionalProperties: false }),
@@ -190,6 +198,14 @@ function forEditors(schema: SchemaNode, isFile = true): Record<string, unknown> 
   const needed = required?.filter((name) => properties?.[name]?.default === undefined) ?? []
   if (needed.length > 0) result['required'] = needed
   return isFile && isFilledFromText(schema) ? withReference(result) : result
+}
+
+/** Secrets may be in files: `api_key_file` in place of `api_key`. */
+function secretFiles(properties: Readonly<Record<string, SchemaNode>>): Record<string, unknown> {
+  const secrets = Object.entries(properties).filter(([, each]) => isSecretText(each))
+  return Object.fromEntries(
+    secrets.map(([name]) => [name + FILE_SUFFIX, { type: 'string', description: `Path of a file with ${name}.` }]),
+  )
 }
 
 /** Numbers and switches may also be written as references to the environment. */

@@ -210,3 +210,23 @@ test('a restart keeps what is stored', async () => {
     await third.stop()
   }
 })
+
+test('operators read the settings of a process with their sources, without secrets; `config explain` adds stored ones', async () => {
+  const { status, json, text } = await ask<{ settings: { path: string; value: unknown; origin: string }[] }>(
+    '/v1/admin/config',
+  )
+  assert.equal(status, 200, text)
+  const settings = new Map(json.settings.map((setting) => [setting.path, setting]))
+  const model = settings.get('models.m1.context_window')
+  assert.match(model?.origin ?? '', /turnpike\.yaml:\d+:\d+$/)
+  assert.equal(settings.get('routing.retry_budget')?.origin, 'default')
+  assert.match(settings.get('data_dir')?.origin ?? '', /TURNPIKE_DATA_DIR|turnpike\.yaml/)
+  assert.equal(settings.get('providers.stored.base_url')?.origin, 'database')
+  assert.doesNotMatch(text, new RegExp(SECRET))
+  const without = await first.key('--scopes', 'chat')
+  assert.equal((await send(first, '/v1/admin/config', { key: without })).status, 403)
+  const explained = JSON.parse(await first.cli('config', 'explain', 'providers', '--json'))
+  const stored = explained.settings.find(({ origin }: { origin: string }) => origin === 'database')
+  assert.doesNotMatch(JSON.stringify(explained), new RegExp(SECRET))
+  assert.equal(stored?.value.api_key, '(secret)')
+})

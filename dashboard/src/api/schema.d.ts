@@ -409,6 +409,13 @@ export interface paths {
          */
         post: operations["postAdminProvidersByNameTest"];
     };
+    "/v1/admin/config": {
+        /**
+         * Get the configuration in force
+         * @description Returns the settings of the process that answers, with the source of each, without secrets.
+         */
+        get: operations["getAdminConfig"];
+    };
     "/v1/admin/models": {
         /**
          * List stored models
@@ -6787,6 +6794,41 @@ export interface operations {
                         status: number | null;
                         /** @description Result as a sentence. It never contains the key or text of the provider. */
                         message: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminConfig: {
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "config";
+                        /** @description Path of the configuration file. Null: none was read. */
+                        file: string | null;
+                        settings: {
+                            /** @description Such as server.port. */
+                            path: string;
+                            /** @description (secret) for secrets. */
+                            value: unknown;
+                            /** @description Position in the file, variable or flag; default; database. */
+                            origin: string;
+                        }[];
                     };
                 };
             };
