@@ -10,6 +10,8 @@ import type { BudgetPort, FeatureDeps, WriteAudit } from '../features/deps.ts'
 import { loadKeyById } from '../features/keys/active-key.ts'
 import { createPeople, type People, type RightsOfKey } from '../features/members/people.ts'
 import { membersRoutes } from '../features/members/routes.ts'
+import { groupMappingsRoutes } from '../features/members/scim/mapping-routes.ts'
+import { addScimRoutes } from '../features/members/scim/routes.ts'
 import { type Activation, createActivation } from '../features/oauth/activation.ts'
 import { type Authority, createClients, DATABASE_TIME } from '../features/oauth/authority.ts'
 import { devicesRoutes } from '../features/oauth/devices-routes.ts'
@@ -20,8 +22,10 @@ import { createSessions, type Sessions } from '../features/sessions/sessions.ts'
 import { createTokenSigner, type TokenSigner } from '../features/sessions/token.ts'
 import { localPath } from '../features/sign-in/local-path.ts'
 import { choices } from '../features/sign-in/provider.ts'
+import { putTeamMember, removeTeamMember } from '../features/teams/queries.ts'
 import { teamsRoutes } from '../features/teams/routes.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
+import { callerOf, requireCaller } from '../http/caller.ts'
 import { DASHBOARD_FOLDER, readDashboard } from '../http/dashboard.ts'
 import { renderOutcome } from '../http/pages/layout.ts'
 import { pageRoutes } from '../http/pages/routes.ts'
@@ -67,6 +71,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
   const authority = createAuthority(input, { writeAudit, changed })
   const activation = createActivation({ ...authority, log: input.log })
   const parts: Parts = {
+    authentication,
     signer,
     sessions,
     authority,
@@ -93,6 +98,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
       await app.register(membersRoutes({ ...deps, publicUrl: input.config.server.public_url, writeAudit, changed }))
       await app.register(teamsRoutes({ ...deps, writeAudit, changed }))
+      await app.register(groupMappingsRoutes({ ...deps, ...provisioning(input, parts) }))
       await app.register(auditRoutes(deps))
       await app.register(devicesRoutes({ ...authority, callerOf: deps.callerOf, cursorKey: deps.cursorKey }))
     },
@@ -106,7 +112,19 @@ function rightsOfKeyAt(now: () => number): RightsOfKey {
   }
 }
 
+function provisioning({ database, runtime }: IdentityInput, { writeAudit, authentication }: Parts) {
+  return {
+    db: database.db,
+    now: runtime.now,
+    ids: runtime.ids,
+    writeAudit,
+    changed: authentication.refresh,
+    teams: { put: putTeamMember, remove: removeTeamMember },
+  }
+}
+
 interface Parts {
+  readonly authentication: Authentication
   readonly signer: TokenSigner
   readonly sessions: Sessions
   readonly authority: Authority
@@ -144,6 +162,18 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
   const onError: Parameters<typeof oauthRoutes>[0]['onError'] = (error, id) => logError(log, error, { id })
   await server.register(oauthRoutes({ ...authority, publicUrl, clock: runtime.clock, onError }))
   const { db } = database
+  await server.register(
+    async (app) => {
+      requireCaller(app, parts.authentication.authenticate)
+      addScimRoutes(app, {
+        ...provisioning(input, parts),
+        callerOf,
+        publicUrl,
+        onError,
+      })
+    },
+    { prefix: '/scim/v2' },
+  )
   await server.register(
     authRoutes({
       sessions,

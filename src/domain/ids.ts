@@ -28,6 +28,7 @@ const PREFIXES = {
   team: 'team_',
   budget: 'bud_',
   budgetRaise: 'bra_',
+  group: 'grp_',
 } as const
 type Kind = keyof typeof PREFIXES
 type Id<Name extends Kind> = string & { readonly __id: (typeof PREFIXES)[Name] }
@@ -53,6 +54,8 @@ export type ProviderCredentialId = Id<'providerCredential'>
 export type TelemetryDestinationId = Id<'telemetryDestination'>
 export type TeamId = Id<'team'>
 export type BudgetId = Id<'budget'>
+/** A group of an identity provider. */
+export type GroupId = Id<'group'>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8

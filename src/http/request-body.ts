@@ -49,7 +49,7 @@ export function acceptJsonBodies(app: FastifyInstance, reading: BodyReading | un
   const parse: Parse =
     reading === undefined ? (_request, bytes, done) => parseHere(bytes, done) : createParsing(reading)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(['application/json', 'text/json'], (request, payload, done) => {
+  app.addContentTypeParser(['application/json', 'text/json', 'application/scim+json'], (request, payload, done) => {
     const unsupported = unsupportedEncoding(request)
     if (unsupported !== undefined) return void done(unsupported)
     const limit = request.routeOptions.config.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES

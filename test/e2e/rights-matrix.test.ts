@@ -81,6 +81,12 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'PUT /v1/admin/providers/:name': [400], // neither built in nor with an address
   'POST /v1/agents': [400],
   'POST /v1/teams/:id/members': [404],
+  'POST /scim/v2/Users': [400],
+  'PUT /scim/v2/Users/:id': [404],
+  'PATCH /scim/v2/Users/:id': [400],
+  'POST /scim/v2/Groups': [400],
+  'PUT /scim/v2/Groups/:id': [404],
+  'PATCH /scim/v2/Groups/:id': [400],
   'POST /v1/provider-credentials': [404],
   'POST /v1/telemetry-destinations': [400], // the first kind needs an address
   'POST /v1/webhooks': [400],

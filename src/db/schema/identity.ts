@@ -5,6 +5,7 @@ import type {
   AccountId,
   AuditId,
   DeviceId,
+  GroupId,
   InvitationId,
   KeyId,
   ProviderCredentialId,
@@ -75,6 +76,46 @@ export interface TeamMemberTable {
   /** A group of an identity provider put them here, and may remove them. */
   by_group: 0 | 1
   created_at: number
+}
+
+/** People whom an identity provider provisions by SCIM. */
+export interface ScimUserTable {
+  account_id: AccountId
+  user_id: UserId
+  user_name: string
+  user_name_lower: string
+  email_lower: string
+  external_id: string | null
+  active: 0 | 1
+  /** JSON object: what the identity provider sent. */
+  resource: string
+  created_at: number
+  updated_at: number
+}
+
+export interface ScimGroupTable {
+  account_id: AccountId
+  id: GroupId
+  display_name: string
+  display_name_lower: string
+  external_id: string | null
+  created_at: number
+  updated_at: number
+}
+
+export interface ScimGroupMemberTable {
+  account_id: AccountId
+  group_id: GroupId
+  user_id: UserId
+}
+
+/** What groups of an identity provider mean for roles and teams. */
+export interface GroupMappingTable {
+  account_id: AccountId
+  group_name: string
+  /** Empty: the role is one in the account. */
+  team_id: TeamId | ''
+  role: Role | TeamRole
 }
 
 /** Under what an identity provider knows a person. */

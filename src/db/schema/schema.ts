@@ -68,6 +68,10 @@ export interface Database {
   readonly team: identity.TeamTable
   readonly telemetry_destination: identity.TelemetryDestinationTable
   readonly team_member: identity.TeamMemberTable
+  readonly scim_user: identity.ScimUserTable
+  readonly scim_group: identity.ScimGroupTable
+  readonly scim_group_member: identity.ScimGroupMemberTable
+  readonly group_mapping: identity.GroupMappingTable
   readonly webhook: webhooks.WebhookTable
   readonly event: webhooks.EventTable
   readonly delivery: webhooks.DeliveryTable

@@ -29,6 +29,7 @@ import {
   putMember,
 } from './queries.ts'
 import { coversRole, mayGive, roleOfKey } from './rules.ts'
+import { provisionedPerson } from './scim/arrival.ts'
 
 const MAX_MEMBERS = 10_000
 /** The owner that a one-time link creates if the account has none. */
@@ -100,6 +101,11 @@ async function arriveKnown(
 async function arriveNew(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
   const { identity, arriving } = visit
   const { invitation: token } = arriving
+  const provisioned = await provisionedPerson(inside, identity)
+  if (provisioned !== undefined) {
+    await addIdentity(inside, { userId: provisioned.userId, identity }, deps.now())
+    return arriveKnown(deps, inside, { ...visit, known: provisioned })
+  }
   if (token === undefined) return claimFirstAccount(deps, inside, visit)
   const invitation = await openInvitation(deps, inside, token)
   if (invitation === undefined) return { kind: 'no account', email: identity.email }

@@ -7,6 +7,7 @@ import type { StoredEntry } from '../../../src/domain/stored-setting.ts'
 import { createAccount } from '../../../src/features/accounts/queries.ts'
 import { type InvoiceDocument, writeDocument } from '../../../src/features/invoices/document.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
+import { putGroup, putUser } from '../../../src/features/members/scim/store.ts'
 import { createInvitation } from '../../../src/features/members/invitations.ts'
 import { createResponseStore } from '../../../src/features/responses/store.ts'
 import { insertSession } from '../../../src/features/sessions/queries.ts'
@@ -76,6 +77,28 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     of: 'account',
     unknownId: `team_${NOBODYS}/usr_${NOBODYS}`,
   },
+  '/scim/v2/Users': {
+    async make({ database: { db }, person }, { accountId }) {
+      const email = `${testIds.request()}@example.com`
+      const { userId } = await person(accountId, 'developer', email)
+      const user = { accountId, userId, userName: email, email, externalId: undefined, active: true, resource: {} }
+      await putUser(db, user, Date.now())
+      return userId
+    },
+    of: 'account',
+    unknownId: `usr_${NOBODYS}`,
+  },
+  '/scim/v2/Groups': {
+    async make({ database: { db } }, { accountId }) {
+      const id = testIds.group()
+      await putGroup(db, { accountId, id, displayName: id, externalId: undefined, members: [] }, Date.now())
+      return id
+    },
+    of: 'account',
+    unknownId: `grp_${NOBODYS}`,
+  },
+  '/scim/v2/Schemas': { make: undefined, of: 'everybody', unknownId: 'none' },
+  '/scim/v2/ResourceTypes': { make: undefined, of: 'everybody', unknownId: 'none' },
   '/v1/devices': {
     async make({ database: { db } }, { accountId, userId }) {
       const id = testIds.device()
