@@ -588,6 +588,18 @@ export interface paths {
         /** Change a member’s role in a team */
         patch: operations["patchTeamsByIdMembersByUserId"];
     };
+    "/v1/group-mappings": {
+        /**
+         * List group mappings
+         * @description Returns what groups of an identity provider mean for roles in the account and in its teams.
+         */
+        get: operations["getGroupMappings"];
+        /**
+         * Replace the group mappings
+         * @description Replaces the whole list, and applies it to everybody who is provisioned by SCIM. Owners keep their role, and who was added to a team by hand stays.
+         */
+        put: operations["putGroupMappings"];
+    };
     "/v1/audit": {
         /**
          * List audit events
@@ -8850,6 +8862,91 @@ export interface operations {
                         /** @description A group of an identity provider put them here. */
                         by_group: boolean;
                         created_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getGroupMappings: {
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        mappings: {
+                            /** @description Name or ID of the group at the identity provider, in any case. */
+                            group: string;
+                            /** @description Who is in the group is in this team. Null: the role is one in the account. */
+                            team_id?: string | null;
+                            /**
+                             * @description In the team `admin`, `member` or `viewer`; in the account `admin`, `developer` or `billing`.
+                             * @enum {string}
+                             */
+                            role: "admin" | "developer" | "billing" | "member" | "viewer";
+                        }[];
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putGroupMappings: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    mappings: {
+                        /** @description Name or ID of the group at the identity provider, in any case. */
+                        group: string;
+                        /** @description Who is in the group is in this team. Null: the role is one in the account. */
+                        team_id?: string | null;
+                        /**
+                         * @description In the team `admin`, `member` or `viewer`; in the account `admin`, `developer` or `billing`.
+                         * @enum {string}
+                         */
+                        role: "admin" | "developer" | "billing" | "member" | "viewer";
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        mappings: {
+                            /** @description Name or ID of the group at the identity provider, in any case. */
+                            group: string;
+                            /** @description Who is in the group is in this team. Null: the role is one in the account. */
+                            team_id?: string | null;
+                            /**
+                             * @description In the team `admin`, `member` or `viewer`; in the account `admin`, `developer` or `billing`.
+                             * @enum {string}
+                             */
+                            role: "admin" | "developer" | "billing" | "member" | "viewer";
+                        }[];
                     };
                 };
             };

@@ -85,7 +85,7 @@ export function changeUser(
 ): Promise<ScimUser> {
   return inAccount(deps, requester, async (inside, accountId) => {
     const before = await findUser(inside, { accountId, userId })
-    if (before === undefined) throw unknownResource('user', userId)
+    if (before === undefined) throw unknownResource('user')
     const resource = change(before.resource)
     await assertUserNameFree(inside, { accountId, userName: requireText(resource, 'userName'), userId })
     return saveUser(deps, inside, { requester, userId, resource })
@@ -95,7 +95,7 @@ export function changeUser(
 /** Ends the membership. @throws ScimError 404 for one that is not provisioned here. */
 export function removeUser(deps: ProvisionDeps, requester: Requester, userId: UserId): Promise<void> {
   return inAccount(deps, requester, async (inside, accountId) => {
-    if ((await findUser(inside, { accountId, userId })) === undefined) throw unknownResource('user', userId)
+    if ((await findUser(inside, { accountId, userId })) === undefined) throw unknownResource('user')
     await deactivate(deps, inside, { requester, userId })
     await deleteUser(inside, accountId, userId)
   })
@@ -122,7 +122,7 @@ async function saveUser(deps: ProvisionDeps, inside: Transaction<Database>, save
     await applyGroups(deps, inside, { accountId, userId })
   }
   const user = await findUser(inside, { accountId, userId })
-  if (user === undefined) throw unknownResource('user', userId)
+  if (user === undefined) throw unknownResource('user')
   return user
 }
 
@@ -176,7 +176,7 @@ export function changeGroup(
 ): Promise<ScimGroup> {
   return inAccount(deps, requester, async (inside, accountId) => {
     const group = await findGroup(inside, { accountId, id })
-    if (group === undefined) throw unknownResource('group', id)
+    if (group === undefined) throw unknownResource('group')
     const before = (await membersOfGroups(inside, accountId, [id])).map((each) => each.user_id)
     const { displayName, externalId } = group
     const members = before.map((value) => ({ value }))
@@ -187,7 +187,7 @@ export function changeGroup(
 
 export function removeGroup(deps: ProvisionDeps, requester: Requester, id: GroupId): Promise<void> {
   return inAccount(deps, requester, async (inside, accountId) => {
-    if ((await findGroup(inside, { accountId, id })) === undefined) throw unknownResource('group', id)
+    if ((await findGroup(inside, { accountId, id })) === undefined) throw unknownResource('group')
     const members = await membersOfGroups(inside, accountId, [id])
     await deleteGroup(inside, accountId, id)
     for (const { user_id: userId } of members) await applyGroups(deps, inside, { accountId, userId })
@@ -219,7 +219,7 @@ async function saveGroup(deps: ProvisionDeps, inside: Transaction<Database>, sav
   const event = { action: 'group.provisioned', subject: id, details: { name: displayName, members: members.length } }
   await deps.writeAudit(inside, { ...requester.audited, ...event, result: 'done' })
   const group = await findGroup(inside, { accountId, id })
-  if (group === undefined) throw unknownResource('group', id)
+  if (group === undefined) throw unknownResource('group')
   return group
 }
 
@@ -348,6 +348,6 @@ function requireText(resource: Resource, name: string): string {
 }
 
 /** The same for another account's and for an unknown ID. */
-export function unknownResource(kind: 'user' | 'group', id: string): ScimError {
-  return new ScimError(404, `No ${kind} has the id '${id}'.`)
+export function unknownResource(kind: 'user' | 'group'): ScimError {
+  return new ScimError(404, `No ${kind} has this id.`)
 }

@@ -70,7 +70,7 @@ function addDiscovery(app: FastifyInstance): void {
     app.get(path, route, () => listResponse(resources, { total: resources.length, startIndex: 1 }))
     app.get<{ Params: { id: string } }>(`${path}/:id`, route, ({ params: { id } }) => {
       const found = (resources as readonly { readonly id: string }[]).find((each) => each.id === id)
-      if (found === undefined) throw new ScimError(404, `Nothing has the id '${id}'.`)
+      if (found === undefined) throw new ScimError(404, 'Nothing has this id.')
       return found
     })
   }
@@ -104,7 +104,7 @@ function addUserRoutes(app: FastifyInstance, deps: ScimDeps): void {
   app.get<ById>('/Users/:id', route, async (request) => {
     const { accountId } = callerOf(request)
     const user = await findUser(db, { accountId, userId: request.params.id as UserId })
-    if (user === undefined) throw unknownResource('user', request.params.id)
+    if (user === undefined) throw unknownResource('user')
     return selected(request.query)(await render(request, user))
   })
   const change = async (request: FastifyRequest<ById>, to: (before: Resource) => Resource) => {
@@ -144,7 +144,7 @@ function addGroupRoutes(app: FastifyInstance, deps: ScimDeps): void {
   app.get<ById>('/Groups/:id', route, async (request) => {
     const { accountId } = callerOf(request)
     const group = await findGroup(db, { accountId, id: request.params.id as GroupId })
-    if (group === undefined) throw unknownResource('group', request.params.id)
+    if (group === undefined) throw unknownResource('group')
     return selected(request.query)(await render(request, group))
   })
   const change = async (request: FastifyRequest<ById>, to: (before: Resource) => Resource) => {
