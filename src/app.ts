@@ -335,7 +335,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
   await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
   await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })
-  await agents.addApiRoutes(app, { ...deps, cursorKey, authenticate, instanceId, wake })
+  await agents.addApiRoutes(app, { ...deps, cursorKey, inTeam: identity.inTeam, authenticate, instanceId, wake })
   await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
 }
 
@@ -370,7 +370,7 @@ async function addOperatorRoutes(
 /** The endpoints of OpenAI clients. */
 async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: ApiParts): Promise<void> {
   const { runtime, identity, gateway, limits, responses } = parts
-  requireCaller(app, identity.authentication.authenticate, limits.gate)
+  requireCaller(app, identity.authentication.authenticate, { gate: limits.gate, inTeam: identity.inTeam })
   const { body_limit_bytes: bodyLimitBytes } = config.server
   const answeredBy = (api: ClientApi): ApiRouteInput => ({
     api,

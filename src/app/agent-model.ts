@@ -5,6 +5,7 @@
 
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
+import { teamRolesOf } from '../db/team-roles.ts'
 import { agentReference } from '../domain/agent.ts'
 import { storedPolicies } from '../domain/data-policy.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -16,6 +17,7 @@ import type { ModelOrder } from '../features/agents/worker/deps.ts'
 import { checkAddress, loadKeyById } from '../features/keys/active-key.ts'
 import { findConnectedDevice } from '../features/oauth/devices.ts'
 import { inRole } from '../features/oauth/scopes.ts'
+import { inTeam } from '../features/teams/caller.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import type { ClientConnection } from '../gateway/ports.ts'
 import { isRecord, parseJson } from '../lib/json.ts'
@@ -135,7 +137,7 @@ interface CreatorInput {
 
 /** Looks up a creator as caller. Rejects with 401 when access has ended, and 403 for an address that the key excludes. */
 export function creatorCallers(input: CreatorInput): (accountId: AccountId, creator: Creator) => Promise<Caller> {
-  return async (accountId, creator) => {
+  const callerOf = async (accountId: AccountId, creator: Creator): Promise<Caller> => {
     switch (creator.kind) {
       case 'key':
         return callerOfKey(input, accountId, creator)
@@ -144,6 +146,10 @@ export function creatorCallers(input: CreatorInput): (accountId: AccountId, crea
       case 'session':
         return callerOfMember(input, accountId, creator)
     }
+  }
+  return async (accountId, creator) => {
+    const caller = await callerOf(accountId, creator)
+    return creator.teamId === undefined ? caller : inTeam(input.db, caller, creator.teamId)
   }
 }
 
@@ -165,6 +171,7 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
   const account = await accountOf(db, accountId)
   if (device === undefined || account === undefined) throw gone('The device that requested this run was disconnected.')
   const { userId, role } = device
+  const teams = await teamRolesOf(db, { accountId, userId })
   return {
     ...PERSON,
     kind: 'token',
@@ -172,6 +179,7 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
     keyId,
     userId,
     role,
+    teams,
     plan: account.plan,
     dataPolicies: storedPolicies([account.data_policy]),
     providerCredentials: account.provider_credentials ?? undefined,
@@ -182,13 +190,14 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
 async function callerOfMember({ db }: CreatorInput, accountId: AccountId, { keyId, userId }: Creator): Promise<Caller> {
   const role = userId === undefined ? undefined : await roleOf(db, accountId, userId)
   const account = await accountOf(db, accountId)
-  if (role === undefined || account === undefined)
+  if (role === undefined || userId === undefined || account === undefined)
     throw gone('The user who requested this run is no longer a member of the account.')
   const { plan, provider_credentials: version } = account
   const dataPolicies = storedPolicies([account.data_policy])
   const providerCredentials = version ?? undefined
-  const scopes = rightsOfRole(role)
-  return { ...PERSON, kind: 'session', accountId, keyId, userId, role, plan, dataPolicies, providerCredentials, scopes }
+  const teams = await teamRolesOf(db, { accountId, userId })
+  const rights = { role, teams, scopes: rightsOfRole(role) }
+  return { ...PERSON, kind: 'session', accountId, keyId, userId, plan, dataPolicies, providerCredentials, ...rights }
 }
 
 const PERSON = { models: undefined, requestsPerMinute: undefined, monthlyBudgetNanoUsd: undefined }

@@ -26,7 +26,7 @@ import { tidyWorkspaces } from '../features/agents/worker/workspace.ts'
 import type { FeatureDeps, RecordEvent } from '../features/deps.ts'
 import { onceInTransaction } from '../features/idempotency/once-in-transaction.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
-import type { Authenticate } from '../http/caller.ts'
+import type { Authenticate, InTeam } from '../http/caller.ts'
 import { createEventStreams } from '../http/event-stream.ts'
 import type { JobKind } from '../jobs/job.ts'
 import { nameServerResolver } from '../net/guarded-agent.ts'
@@ -50,6 +50,7 @@ export interface Agents extends AgentWork {
 interface AgentsApiDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   readonly authenticate: Authenticate
+  readonly inTeam: InTeam
   /** Of this process. */
   readonly instanceId: InstanceId
   /** Notifies the background work of a new job. */

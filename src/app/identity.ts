@@ -22,10 +22,11 @@ import { createSessions, type Sessions } from '../features/sessions/sessions.ts'
 import { createTokenSigner, type TokenSigner } from '../features/sessions/token.ts'
 import { localPath } from '../features/sign-in/local-path.ts'
 import { choices } from '../features/sign-in/provider.ts'
+import { inTeam } from '../features/teams/caller.ts'
 import { putTeamMember, removeTeamMember } from '../features/teams/queries.ts'
 import { teamsRoutes } from '../features/teams/routes.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
-import { callerOf, requireCaller } from '../http/caller.ts'
+import { callerOf, type InTeam, requireCaller } from '../http/caller.ts'
 import { DASHBOARD_FOLDER, readDashboard } from '../http/dashboard.ts'
 import { renderOutcome } from '../http/pages/layout.ts'
 import { pageRoutes } from '../http/pages/routes.ts'
@@ -53,6 +54,7 @@ interface ApiDeps extends FeatureDeps {
 
 export interface Identity {
   readonly authentication: Authentication
+  readonly inTeam: InTeam
   readonly writeAudit: WriteAudit
   /** Sign-in, activation and the authorization server, at the root. */
   addRoutes(server: FastifyInstance): Promise<void>
@@ -87,6 +89,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
   }
   return {
     authentication,
+    inTeam: (caller, teamId) => inTeam(db, caller, teamId),
     writeAudit,
     addRoutes: (server) => addRoutes(server, input, parts),
     async addApiRoutes(app, deps) {

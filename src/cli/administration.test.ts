@@ -15,6 +15,7 @@ import {
   temporaryLocation,
 } from '../../test/support/database.ts'
 import { type CommandResult, runCommandHere } from '../../test/support/process/command-in-process.ts'
+import type { UserId } from '../domain/ids.ts'
 import { createAuthenticator } from '../features/keys/authenticator.ts'
 import { keyForm } from '../features/keys/key.ts'
 
@@ -54,6 +55,38 @@ test('keys create works before the first start, and prints only the key', async 
   const authenticator = createAuthenticator({ db, batch, onChange, now: Date.now })
   const { accountId, plan } = await authenticator.authenticate(`Bearer ${out.trim()}`, '127.0.0.1')
   assert.deepEqual([accountId, plan], [accounts.data[0].id, 'pro'])
+  await authenticator.close()
+})
+
+test('teams are created, filled and archived; a key can be made for one', async (t) => {
+  const { path, turnpike, json } = await installation(t)
+  const created = await turnpike('teams', 'create', '--name', 'Search', '--models', 'm1', '--endpoints', 'chat,agents')
+  assert.deepEqual([created.code, created.error], [0, ''])
+  const id = created.out.trim()
+  const [team] = (await json('teams', 'list')).data
+  assert.deepEqual([team.id, team.name, team.models, team.endpoints], [id, 'Search', ['m1'], ['chat', 'agents']])
+  const secret = (await turnpike('keys', 'create', '--name', 'k', '--team', id)).out.trim()
+  const { db, batch, onChange } = await temporaryDatabase(t, path)
+  const authenticator = createAuthenticator({ db, batch, onChange, now: Date.now })
+  const { accountId, teamId, models } = await authenticator.authenticate(`Bearer ${secret}`, '127.0.0.1')
+  assert.deepEqual([teamId, models], [id, new Set(['m1'])])
+  const user = { id: 'usr_1' as UserId, email: 'ada@example.com', name: 'Ada', created_at: 1, changed_at: 1 }
+  await db.insertInto('person').values(user).execute()
+  const member = { account_id: accountId, user_id: user.id, role: 'developer', created_at: 1, changed_at: 1 } as const
+  await db
+    .insertInto('member')
+    .values({ ...member, removed_at: null })
+    .execute()
+  assert.equal((await turnpike('teams', 'add', id, 'ada@example.com', '--role', 'admin')).code, 0)
+  const [inTeam] = (await json('teams', 'members', id)).data
+  assert.deepEqual([inTeam.id, inTeam.role], ['usr_1', 'admin'])
+  assert.match((await turnpike('teams', 'add', id, 'eve@example.com')).error, /no member 'eve@example.com'/)
+  assert.equal((await turnpike('teams', 'remove', id, 'usr_1')).code, 0)
+  assert.equal((await turnpike('teams', 'create', '--name', 'x', '--endpoints', 'tea')).code, 2)
+  assert.equal((await turnpike('teams', 'archive', id)).code, 0)
+  await authenticator.refresh()
+  await assert.rejects(async () => authenticator.authenticate(`Bearer ${secret}`, '127.0.0.1'), { status: 401 })
+  assert.match((await turnpike('keys', 'create', '--name', 'k', '--team', id)).error, /no active team/)
   await authenticator.close()
 })
 

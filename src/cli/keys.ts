@@ -1,19 +1,21 @@
 /** `turnpike keys`: create, list and revoke API keys directly in the database. */
 import { DELEGATING_RIGHTS, SCOPES, type Scope } from '../domain/identity/caller.ts'
-import type { KeyId } from '../domain/ids.ts'
+import type { AccountId, KeyId, TeamId } from '../domain/ids.ts'
 import { ACCOUNT_SCOPES, type ApiKey, isLimited, type KeyRights } from '../features/keys/key.ts'
 import { createKey, findKeyAccount, listKeys, revokeKeys } from '../features/keys/queries.ts'
 import { nanoUsdOf, renderKey } from '../features/keys/routes.ts'
+import { findTeam } from '../features/teams/queries.ts'
 import { parseAddressRange } from '../lib/ip-address.ts'
 import { textTable } from '../lib/table.ts'
 import { parseDurationMs } from '../lib/time.ts'
-import { type AccountOption, auditCommand, chosenAccount, withDatabase } from './database.ts'
+import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from './database.ts'
 import { wrongUsage } from './option-values.ts'
 import { type JsonOption, printLine } from './output.ts'
 
 export interface KeysCreateOptions extends JsonOption {
   readonly name: string
   readonly account?: string
+  readonly team?: string
   readonly scopes?: string[]
   readonly ipAllowlist?: string[]
   /** A number and a unit: `30d`. */
@@ -38,7 +40,8 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, options.account)
     const { key, secret } = await context.db.transaction().execute(async (inside) => {
-      const created = await createKey(inside, { accountId, name, ...rights }, context)
+      const teamId = await chosenTeam(inside, accountId, options.team)
+      const created = await createKey(inside, { accountId, name, teamId, ...rights }, context)
       const { id, scopes, last4 } = created.key
       await auditCommand(context, inside, {
         accountId,
@@ -50,6 +53,17 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
     })
     printLine(options.json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
   })
+}
+
+async function chosenTeam(
+  db: CommandContext['db'],
+  accountId: AccountId,
+  id: string | undefined,
+): Promise<TeamId | undefined> {
+  if (id === undefined) return undefined
+  const team = await findTeam(db, { accountId, id: id as TeamId })
+  if (team !== undefined && team.archivedAt === undefined) return team.id
+  throw new Error(`The account has no active team ${id}. Run 'turnpike teams list' to see its teams.`)
 }
 
 export async function keysList({ account, json }: AccountOption): Promise<void> {

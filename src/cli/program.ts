@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import { BUDGET_LEVELS } from '../domain/budget.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
+import { TEAM_ROLES } from '../domain/identity/caller.ts'
 import type { CreditsEntryOptions } from './credits.ts'
 import { addImport } from './import/commands.ts'
 import { lazily } from './lazy-action.ts'
@@ -32,6 +33,7 @@ export function buildProgram(version: string, reportError: (message: string) => 
     .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })
   addServer(program, version)
   addKeys(program)
+  addTeams(program)
   addAccounts(program)
   addCredits(program)
   addBudgets(program)
@@ -72,6 +74,7 @@ function addKeys(program: Command): void {
     .description('create a key and print it, which is shown only once')
     .requiredOption('--name <name>', 'name of the key', parseName)
     .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--team <id>', 'ID of the team that the key belongs to (default: none)')
     .option('--scopes <list>', 'comma-separated scopes (default: all except operator)', parseList)
     .option('--ip-allowlist <list>', 'comma-separated addresses or CIDR blocks that may use the key', parseList)
     .option('--expires-in <duration>', 'lifetime, such as 30d (units s, m, h, d)', parseDurationText)
@@ -96,6 +99,54 @@ function addKeys(program: Command): void {
     .option('--no-cascade', 'keep the keys and webhooks that it created')
     .argument('<id>', 'ID of the key')
     .action(lazily(() => import('./keys.ts'), 'keysRevoke'))
+}
+
+function addTeams(program: Command): void {
+  const teams = program.command('teams').description('manage the teams of an account')
+  teams
+    .command('create')
+    .description('create a team and print its ID')
+    .requiredOption('--name <name>', 'name of the team', parseName)
+    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--models <list>', 'comma-separated models that the team may use (default: all)', parseList)
+    .option('--endpoints <list>', 'comma-separated endpoints that the team may call (default: all)', parseList)
+    .option('--requests-per-minute <count>', 'rate limit of all its requests together', parseWholeNumber)
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./teams.ts'), 'teamsCreate'))
+  teams
+    .command('list')
+    .description('list the teams of an account, including archived ones')
+    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./teams.ts'), 'teamsList'))
+  teams
+    .command('archive')
+    .description('archive a team, whose keys stop within a second')
+    .argument('<id>', 'ID of the team')
+    .action(lazily(() => import('./teams.ts'), 'teamsArchive'))
+  addTeamMembers(teams)
+}
+
+function addTeamMembers(teams: Command): void {
+  teams
+    .command('members')
+    .description('list who is in a team')
+    .argument('<id>', 'ID of the team')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./teams.ts'), 'teamsMembers'))
+  teams
+    .command('add')
+    .description('add a member of the account to a team, or change their role in it')
+    .argument('<id>', 'ID of the team')
+    .argument('<user>', 'ID or e-mail address')
+    .addOption(new Option('--role <role>', 'role in the team').choices([...TEAM_ROLES]).default('member'))
+    .action(lazily(() => import('./teams.ts'), 'teamsAdd'))
+  teams
+    .command('remove')
+    .description('remove somebody from a team')
+    .argument('<id>', 'ID of the team')
+    .argument('<user>', 'ID or e-mail address')
+    .action(lazily(() => import('./teams.ts'), 'teamsRemove'))
 }
 
 function addAccounts(program: Command): void {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import { type Caller, DELEGATING_RIGHTS, type Right, type TeamEndpoint } from '../domain/identity/caller.ts'
+import type { TeamId } from '../domain/ids.ts'
 import type { RequestEntry, RequestGate } from '../domain/limits.ts'
 import { spend } from '../domain/limits.ts'
 import { createLruCache } from '../lib/collections.ts'
@@ -22,6 +23,9 @@ export interface RouteApi {
 
 /** Returns the owner of a credential. Throws or rejects with `GatewayError`. */
 export type Authenticate = (authorization: string | undefined, address: string) => Caller | Promise<Caller>
+
+/** Returns a caller in a team. Rejects with `GatewayError`. */
+export type InTeam = (caller: Caller, teamId: TeamId) => Promise<Caller>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -53,16 +57,26 @@ export function callerOf(request: FastifyRequest): Caller {
   return caller
 }
 
+interface CallerOptions {
+  /** Counts requests that may have a body, before it is read. */
+  readonly gate?: RequestGate
+  /** Applied to requests that name a team with `x-turnpike-team`. */
+  readonly inTeam?: InTeam
+}
+
 /**
  * Requires a valid credential with the route's `config.scope` on every route of `app`.
- * @param gate Counts requests that may have a body, before it is read.
  */
-export function requireCaller(app: FastifyInstance, authenticate: Authenticate, gate?: RequestGate): void {
+export function requireCaller(
+  app: FastifyInstance,
+  authenticate: Authenticate,
+  { gate, inTeam }: CallerOptions = {},
+): void {
   app.decorateRequest('caller', undefined)
   const accept = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     const { scope, inTeam = false, endpoint, isChat = false } = request.routeOptions.config
     if (scope !== undefined && !isAllowed(scope, caller, inTeam)) throw lackOf(scope, caller)
-    if (endpoint !== undefined && caller.endpoints?.has(endpoint) === false) throw endpointNotAllowed(endpoint)
+    if (endpoint !== undefined) assertEndpoint(caller, endpoint)
     if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
     request.caller = caller
     if (gate !== undefined && request.method !== 'GET') request.entry = gate.enter(caller, isChat)
@@ -71,6 +85,10 @@ export function requireCaller(app: FastifyInstance, authenticate: Authenticate, 
     let caller: Caller | Promise<Caller>
     try {
       caller = authenticate(authorizationOf(request), request.ip)
+      const team = request.headers['x-turnpike-team']
+      if (inTeam !== undefined && typeof team === 'string') {
+        caller = Promise.resolve(caller).then((found) => inTeam(found, team as TeamId))
+      }
       if (!(caller instanceof Promise)) accept(request, reply, caller)
     } catch (error) {
       return done(error as Error)
@@ -97,11 +115,11 @@ function isAllowed(scope: Right, { scopes, teamId, teams }: Caller, inTeam: bool
   return inTeam && teams !== undefined
 }
 
-function endpointNotAllowed(endpoint: TeamEndpoint): GatewayError {
-  return new GatewayError(
-    'endpoint_not_allowed',
-    `The team of this credential does not allow the endpoint '${endpoint}'.`,
-  )
+/** Throws 403 for an endpoint that the team of the caller does not allow. */
+export function assertEndpoint({ endpoints }: Caller, endpoint: TeamEndpoint): void {
+  if (endpoints === undefined || endpoints.has(endpoint)) return
+  const message = `The team of this credential does not allow the endpoint '${endpoint}'.`
+  throw new GatewayError('endpoint_not_allowed', message)
 }
 
 function lackOf(scope: Right, { kind, isLimited, teamId, scopes }: Caller): GatewayError {

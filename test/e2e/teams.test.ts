@@ -310,6 +310,34 @@ test('an account has a maximum number of teams [limit: teams-of-account]', async
   assert.equal((await ask(key, 'POST', '/v1/teams', { name: 'more' })).status, 201)
 })
 
+test('a person sends requests as a team that they may use, with its limits', async () => {
+  const id = await team({ endpoints: ['chat'], models: ['turnpike-simulator'] })
+  const header = { 'x-turnpike-team': id }
+  const { token } = await personIn(id, 'member', 'billing')
+  assert.equal((await chat(token)).statusCode, 403)
+  const answer = await chat(token, 'turnpike-simulator', header)
+  assert.equal(answer.statusCode, 200, answer.body)
+  const row = app.database.db.selectFrom('completion').select('team_id').where('id', '=', answer.json().id)
+  const found = await eventually(
+    () => row.executeTakeFirst(),
+    (one) => one !== undefined,
+  )
+  assert.equal(found?.team_id, id)
+  assert.equal((await chat(token, 'other', header)).statusCode, 422)
+  await ask(full, 'PATCH', `/v1/teams/${id}`, { endpoints: ['embeddings'] })
+  assert.equal((await chat(token, 'turnpike-simulator', header)).json().error.code, 'endpoint_not_allowed')
+  const [viewer, stranger] = [await personIn(id, 'viewer'), await personIn(id, undefined)]
+  for (const other of [viewer, stranger]) {
+    assert.equal((await chat(other.token, 'turnpike-simulator', header)).statusCode, 403)
+  }
+  const foreign = await app.key(await app.account('Elsewhere'))
+  assert.equal((await chat(foreign, 'turnpike-simulator', header)).statusCode, 404)
+  const { key } = await keyOf(await team())
+  assert.equal((await chat(key, 'turnpike-simulator', header)).statusCode, 404)
+  await ask(full, 'DELETE', `/v1/teams/${id}`)
+  assert.equal((await chat(token, 'turnpike-simulator', header)).statusCode, 404)
+})
+
 test('the audit log has every change of a team', async () => {
   const id = await team()
   const { userId } = await personIn(id, 'member')

@@ -75,6 +75,7 @@ export async function createAgent(
     base_branch: order.baseBranch ?? null,
     model: order.model,
     ...creatorColumns(creator),
+    team_id: creator.teamId ?? null,
     runs: 1,
     messages: 1,
     events: events.length,

@@ -8,6 +8,7 @@ import type { SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AgentId } from '../../domain/ids.ts'
+import { assertEndpoint, type InTeam } from '../../http/caller.ts'
 import { byId, byNumber, listPage, PAGE_QUERY, type PageQuery, type PageRequest, pageSchema } from '../../http/page.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
 import { idParams } from '../../http/wire-fields.ts'
@@ -27,6 +28,7 @@ export interface AgentsDeps extends ListDeps {
   readonly models: () => AgentModels
   /** For agents created without a model. */
   readonly standardModel: () => string | undefined
+  readonly inTeam: InTeam
   readonly availability: () => Promise<Availability>
   readonly callerOfCreator: CallerOfCreator
 }
@@ -93,6 +95,9 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
   const { db, callerOf, cursorKey } = deps
   return async (app) => {
     app.post('/agents', { config: WRITE, schema: createSchema }, async (request, reply) => {
+      const { team_id: teamId } = request.body
+      if (teamId !== undefined && teamId !== null) request.caller = await deps.inTeam(callerOf(request), teamId)
+      assertEndpoint(callerOf(request), 'agents')
       return sendOnce(reply, callerOf(request), await create(deps, request, request.body))
     })
     app.get('/agents', { config: READ, schema: listSchema }, async (request) => {

@@ -65,7 +65,15 @@ test('SBX-1: without a sandbox that holds no agent is created or told more, but 
   const recordEvent = eventRecorder({ now: Date.now, ids })
   const once = onceInTransaction({ db, instanceId: 'ins_a' })
   const callerOfCreator = async () => someCaller({})
-  const ports = { callerOfCreator, recordEvent, once, standardModel: () => 'm', availability: async () => availability }
+  const inTeam = async () => someCaller({})
+  const ports = {
+    callerOfCreator,
+    inTeam,
+    recordEvent,
+    once,
+    standardModel: () => 'm',
+    availability: async () => availability,
+  }
   await app.register(agentsRoutes({ ...deps, ...ports }))
   const post = async (url: string, payload: object, key?: string) => {
     const headers = key === undefined ? {} : { 'idempotency-key': key }

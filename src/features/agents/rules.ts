@@ -84,11 +84,18 @@ const RUN_RIGHTS: readonly Right[] = ['chat', 'agents:read', 'agents:write']
 export function assertMayJoin(author: Caller, run: Caller): void {
   const isOwn = author.kind === run.kind && author.keyId === run.keyId
   if (isOwn || (author.kind === 'key' && run.ancestors?.some(({ keyId }) => keyId === author.keyId) === true)) return
+  if (author.teamId !== undefined && author.teamId !== run.teamId) throw ofAnotherTeam()
   const missing = RUN_RIGHTS.find((right) => run.scopes.has(right) && !author.scopes.has(right))
   if (missing === undefined && author.isLimited !== true) return
   const why = missing === undefined ? 'a budget, models, a rate or an expiry' : `no right '${missing}'`
   const message = `This agent works for somebody who may do more: your credential has ${why}. Wait until it has ended; then a follow-up begins a run of your own.`
   throw new GatewayError('insufficient_scope', message)
+}
+
+function ofAnotherTeam(): GatewayError {
+  const message =
+    'This agent works with the limits of another team. Wait until it has ended; then a follow-up begins a run of your own.'
+  return new GatewayError('insufficient_scope', message)
 }
 
 export function requireAgents(availability: Availability): void {

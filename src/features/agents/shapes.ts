@@ -1,6 +1,7 @@
 /** Wire format of agents and their runs. */
 import { type Static, Type } from 'typebox'
 import { AGENT_STATUSES, type AgentStatus, branchOf, RUN_ERRORS, type RunError } from '../../domain/agent.ts'
+import type { TeamId } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
 import { closed, nullable, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
@@ -49,6 +50,11 @@ export const AgentCreate = closed({
     maxLength: 200,
     description: 'Default: the operator’s choice.',
   }),
+  team_id: optional<TeamId>({
+    type: 'string',
+    maxLength: 64,
+    description: 'Team that it belongs to, whose limits its runs have. Default: that of the key, or none.',
+  }),
   branch: optional<string>({
     type: 'string',
     minLength: 1,
@@ -94,6 +100,7 @@ const AGENT = {
   repository: Type.String(),
   model: Type.String(),
   base_branch: textOrNull('Base branch. Null: the repository’s default branch.'),
+  team_id: textOrNull('Team that it belongs to. Null: the account.'),
   branch: Type.String({ description: 'Branch that the agent works on and pushes.' }),
   summary: textOrNull('Summary of the last completed run, by the model.'),
   error: ErrorView,
@@ -163,6 +170,7 @@ export function renderAgentData(agent: Agent): Static<typeof AgentData> {
     repository: agent.repository,
     model: agent.model,
     base_branch: agent.base_branch,
+    team_id: agent.team_id,
     branch: branchOf(agent.id),
     summary: agent.summary,
     error: renderError(agent),

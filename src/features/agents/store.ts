@@ -9,7 +9,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { AgentStatus } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
-import type { AccountId, AgentId, KeyId, RunId, UserId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, KeyId, RunId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { PageRequest } from '../../http/page.ts'
 
@@ -165,10 +165,12 @@ export interface Creator {
   readonly userId: UserId | undefined
   /** IP address of the request: compared with a key's allowlist. */
   readonly address: string
+  /** Team that it runs in; absent: the account. */
+  readonly teamId?: TeamId | undefined
 }
 
-export function creatorOf({ kind, keyId, userId }: Caller, address: string): Creator {
-  return { kind, keyId, userId, address }
+export function creatorOf({ kind, keyId, userId, teamId }: Caller, address: string): Creator {
+  return { kind, keyId, userId, address, ...(teamId !== undefined && { teamId }) }
 }
 
 /** Columns of the agent's row. */

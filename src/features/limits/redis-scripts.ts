@@ -7,7 +7,7 @@
  * anything. Requests in flight are leases in a sorted set, by their expiry.
  */
 import { createHash } from 'node:crypto'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 
 export const WINDOW_MS = 60_000
 /** Leases of a process that was killed expire after this time. */
@@ -66,10 +66,10 @@ end
 `
 
 /**
- * KEYS: the account, its leases, since when requests are counted here; its key, where that has a limit.
+ * KEYS: the account, its leases, since when requests are counted here; its key, then its team, where these have a limit.
  * ARGV: requests a minute of the account, of the key, tokens a minute (each 0: no limit), tokens wanted, concurrency
- * limit, lease, 1 where the call is a repeat, which counts once.
- * Returns whether it was admitted, whether the concurrency limit is reached, and of each of the three limits what remains,
+ * limit, lease, 1 where the call is a repeat, which counts once; requests a minute of the team.
+ * Returns whether it was admitted, whether the concurrency limit is reached, and of each of the four limits what remains,
  * and the microseconds until it is full and until a repeat can succeed. A refusal counts nowhere.
  */
 const ADMIT = `
@@ -104,26 +104,32 @@ local function full(key, limit)
 end
 
 local ofAccount, ofKey, ofTokens = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local ofTeam = tonumber(ARGV[8])
+local teamKey = KEYS[ofKey > 0 and 5 or 4]
 local owed, tokens = 0, 0
-local owedByKey = 0
+local owedByKey, owedByTeam = 0, 0
 if ofAccount > 0 or ofTokens > 0 then owed, tokens = read(KEYS[1]) end
 if ofKey > 0 then owedByKey = read(KEYS[4]) end
+if ofTeam > 0 then owedByTeam = read(teamKey) end
 local lost = uncounted(KEYS[3])
 if ofAccount > 0 then owed = math.max(owed, lost) end
 if ofTokens > 0 then tokens = math.max(tokens, lost) end
 if ofKey > 0 then owedByKey = math.max(owedByKey, lost) end
+if ofTeam > 0 then owedByTeam = math.max(owedByTeam, lost) end
 local counted = ARGV[7] == '1' and redis.call('ZSCORE', KEYS[2], ARGV[6])
 local requests, wanted = 1, tonumber(ARGV[4])
 if counted then requests, wanted = 0, 0 end
-local wait, waitOfKey, waitOfTokens
+local wait, waitOfKey, waitOfTeam, waitOfTokens
 owed, wait = spend(ofAccount, requests, owed)
 owedByKey, waitOfKey = spend(ofKey, requests, owedByKey)
+owedByTeam, waitOfTeam = spend(ofTeam, requests, owedByTeam)
 tokens, waitOfTokens = spend(ofTokens, wanted, tokens)
 local at_limit = not counted and full(KEYS[2], tonumber(ARGV[5]))
-local admitted = counted or (not at_limit and wait + waitOfKey + waitOfTokens == 0)
+local admitted = counted or (not at_limit and wait + waitOfKey + waitOfTeam + waitOfTokens == 0)
 if admitted then
   if ofAccount > 0 or ofTokens > 0 then write(KEYS[1], owed, tokens) end
   if ofKey > 0 then write(KEYS[4], owedByKey, 0) end
+  if ofTeam > 0 then write(teamKey, owedByTeam, 0) end
   lease(KEYS[2], ARGV[6])
   expire(KEYS[2])
 end
@@ -132,6 +138,7 @@ return {
   remaining(ofAccount, owed), math.ceil(owed * 1000), math.ceil(wait * 1000),
   remaining(ofKey, owedByKey), math.ceil(owedByKey * 1000), math.ceil(waitOfKey * 1000),
   remaining(ofTokens, tokens), math.ceil(tokens * 1000), math.ceil(waitOfTokens * 1000),
+  remaining(ofTeam, owedByTeam), math.ceil(owedByTeam * 1000), math.ceil(waitOfTeam * 1000),
 }
 `
 
@@ -148,16 +155,16 @@ return 1
 
 /**
  * Undoes an admission whose reply came too late; nothing where it was not granted.
- * KEYS: the account, its leases; its key, where that has a limit. ARGV: the lease, then milliseconds by which the buckets
- * are full sooner: the account's requests and tokens, the key's requests.
+ * KEYS: the account, its leases; its key and its team, where these have a limit. ARGV: the lease, then milliseconds by which
+ * the buckets are full sooner: the account's requests and tokens, then the requests of the further KEYS.
  */
 const UNDO = `
 if redis.call('ZREM', KEYS[2], ARGV[1]) == 0 then return 0 end
 local owed, tokens = read(KEYS[1])
 write(KEYS[1], owed - tonumber(ARGV[2]), tokens - tonumber(ARGV[3]))
-if KEYS[3] then
-  owed = read(KEYS[3])
-  write(KEYS[3], owed - tonumber(ARGV[4]), 0)
+for index = 3, #KEYS do
+  owed = read(KEYS[index])
+  write(KEYS[index], owed - tonumber(ARGV[index + 1]), 0)
 end
 return 1
 `
@@ -207,11 +214,12 @@ export interface AdmitAnswer {
   readonly account: CountedLimit
   readonly key: CountedLimit
   readonly tokens: CountedLimit
+  readonly team: CountedLimit
 }
 
 /** Undefined for an invalid reply. */
 export function readAnswer(reply: unknown): AdmitAnswer | undefined {
-  if (!Array.isArray(reply) || reply.length !== 11) return undefined
+  if (!Array.isArray(reply) || reply.length !== 14) return undefined
   const numbers: readonly unknown[] = reply
   if (!numbers.every((number) => typeof number === 'number')) return undefined
   return {
@@ -220,6 +228,7 @@ export function readAnswer(reply: unknown): AdmitAnswer | undefined {
     account: countedLimit(numbers, 2),
     key: countedLimit(numbers, 5),
     tokens: countedLimit(numbers, 8),
+    team: countedLimit(numbers, 11),
   }
 }
 
@@ -239,7 +248,8 @@ export function leasesKey(account: AccountId): string {
   return `turnpike:{${account}}:leases`
 }
 
-export function keyKey(account: AccountId, key: KeyId): string {
+/** @param key Or a team. */
+export function keyKey(account: AccountId, key: KeyId | TeamId): string {
   return `turnpike:{${account}}:${key}`
 }
 

@@ -164,11 +164,29 @@ function send(state: State, request: PendingRequest, again: boolean): void {
 
 /** @param again Whether the server may have counted it already: the reply was lost. */
 function callOf({ caller, limits, cost, lease }: PendingRequest, again: boolean): ScriptCall {
-  const { accountId, keyId, rateKeyId = keyId, requestsPerMinute } = caller
-  const keys = [accountKey(accountId), leasesKey(accountId), SINCE_KEY]
-  if (requestsPerMinute !== undefined) keys.push(keyKey(accountId, rateKeyId))
+  const { accountId, requestsPerMinute, teamRequestsPerMinute } = caller
+  const keys = [accountKey(accountId), leasesKey(accountId), SINCE_KEY, ...limitedKeys(caller)]
   const ofAccount = [limits.requestsPerMinute ?? 0, requestsPerMinute ?? 0, limits.tokensPerMinute ?? 0]
-  return { script: SCRIPTS.admit, keys, args: [...ofAccount, cost, limits.maxInFlight, lease, again ? 1 : 0] }
+  return {
+    script: SCRIPTS.admit,
+    keys,
+    args: [...ofAccount, cost, limits.maxInFlight, lease, again ? 1 : 0, teamRequestsPerMinute ?? 0],
+  }
+}
+
+/** Of its key, then of its team, where these have a limit. */
+function limitedKeys({
+  accountId,
+  keyId,
+  rateKeyId = keyId,
+  requestsPerMinute,
+  teamId,
+  teamRequestsPerMinute,
+}: Caller) {
+  const keys: string[] = []
+  if (requestsPerMinute !== undefined) keys.push(keyKey(accountId, rateKeyId))
+  if (teamId !== undefined && teamRequestsPerMinute !== undefined) keys.push(keyKey(accountId, teamId))
+  return keys
 }
 
 /** Repeats the call until it is answered or Redis is down; the script counts it once. */
@@ -207,10 +225,10 @@ function admitLocally(state: State, request: PendingRequest): void {
 
 function undoOf(request: PendingRequest): ScriptCall {
   const { caller, limits, lease } = request
-  const { accountId, keyId, rateKeyId = keyId, requestsPerMinute } = caller
-  const keys = [accountKey(accountId), leasesKey(accountId)]
-  if (requestsPerMinute !== undefined) keys.push(keyKey(accountId, rateKeyId))
-  const args = [lease, intervalOf(limits.requestsPerMinute), unusedMs(request, 0), intervalOf(requestsPerMinute)]
+  const { accountId, requestsPerMinute, teamRequestsPerMinute } = caller
+  const keys = [accountKey(accountId), leasesKey(accountId), ...limitedKeys(caller)]
+  const ofKeys = [requestsPerMinute, teamRequestsPerMinute].filter((limit) => limit !== undefined).map(intervalOf)
+  const args = [lease, intervalOf(limits.requestsPerMinute), unusedMs(request, 0), ...ofKeys]
   return { script: SCRIPTS.undo, keys, args }
 }
 
@@ -242,7 +260,10 @@ function admission({ leases }: State, request: PendingRequest, answer: AdmitAnsw
   const limited = limits.tokensPerMinute !== undefined
   let [released, settled] = [false, !limited]
   return {
-    requests: tighter(stateOf(limits.requestsPerMinute, answer.account), stateOf(caller.requestsPerMinute, answer.key)),
+    requests: tighter(
+      tighter(stateOf(limits.requestsPerMinute, answer.account), stateOf(caller.requestsPerMinute, answer.key)),
+      stateOf(caller.teamRequestsPerMinute, answer.team),
+    ),
     tokens: stateOf(limits.tokensPerMinute, answer.tokens),
     release() {
       if (released) return
@@ -268,10 +289,11 @@ function stateOf(limit: number | undefined, counted: CountedLimit): LimitState |
 }
 
 /** Reports the limit with the longest wait: after it, no other is left. */
-function refusal({ caller, limits }: PendingRequest, { account, key, tokens }: AdmitAnswer): Error {
+function refusal({ caller, limits }: PendingRequest, { account, key, tokens, team }: AdmitAnswer): Error {
   let longest = refusalOf('requests', limits.requestsPerMinute, account)
   for (const other of [
     refusalOf('requests', caller.requestsPerMinute, key),
+    refusalOf('requests', caller.teamRequestsPerMinute, team),
     refusalOf('tokens', limits.tokensPerMinute, tokens),
   ]) {
     if (other !== undefined && other.retryAfterMs > (longest?.retryAfterMs ?? 0)) longest = other

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { teamRolesOf } from '../../db/team-roles.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
@@ -107,6 +108,7 @@ async function loadToken(source: Required<TokenSource>, digest: string): Promise
     keyId: row.device_id as string as KeyId, // what usage of a device is booked on
     userId: row.user_id,
     role: row.role,
+    teams: await teamRolesOf(source.db, { accountId: row.account_id, userId: row.user_id }),
     plan: row.plan,
     models: undefined,
     requestsPerMinute: undefined,

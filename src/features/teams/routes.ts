@@ -273,7 +273,8 @@ async function describe({ budgets }: TeamsDeps, accountId: AccountId, teams: rea
   return teams.map((team) => renderTeam(team, found.get(subjectName(subjectOf(team)))))
 }
 
-function renderTeam(team: Team, budgets: readonly BudgetStatus[] = []): Static<typeof TeamView> {
+/** Renders the row of a team. */
+export function renderTeam(team: Team, budgets: readonly BudgetStatus[] = []): Static<typeof TeamView> {
   return {
     id: team.id,
     object: 'team',
@@ -288,6 +289,6 @@ function renderTeam(team: Team, budgets: readonly BudgetStatus[] = []): Static<t
   }
 }
 
-function renderMember({ userId, email, name, role, byGroup, createdAt }: TeamMember): Static<typeof MemberView> {
+export function renderMember({ userId, email, name, role, byGroup, createdAt }: TeamMember): Static<typeof MemberView> {
   return { id: userId, object: 'team_member', email, name, role, by_group: byGroup, created_at: isoTime(createdAt) }
 }

@@ -1,0 +1,156 @@
+/** `turnpike teams`: manage the teams of an account directly in the database. */
+import { TEAM_ENDPOINTS, type TeamEndpoint, type TeamRole } from '../domain/identity/caller.ts'
+import type { AccountId, TeamId, UserId } from '../domain/ids.ts'
+import {
+  findTeam,
+  insertTeam,
+  listTeamMembers,
+  listTeams,
+  putTeamMember,
+  removeTeamMember,
+  updateTeam,
+} from '../features/teams/queries.ts'
+import { renderMember, renderTeam } from '../features/teams/routes.ts'
+import type { Team } from '../features/teams/team.ts'
+import { textTable } from '../lib/table.ts'
+import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from './database.ts'
+import { wrongUsage } from './option-values.ts'
+import { type JsonOption, printLine } from './output.ts'
+
+export interface TeamsCreateOptions extends AccountOption {
+  readonly name: string
+  readonly models?: string[]
+  readonly endpoints?: string[]
+  readonly requestsPerMinute?: number
+}
+
+const ALL = { limit: Number.MAX_SAFE_INTEGER, order: 'asc' } as const
+
+/** Prints the ID of the new team and nothing else. */
+export async function teamsCreate(options: TeamsCreateOptions): Promise<void> {
+  const { requestsPerMinute, models = [] } = options
+  if (requestsPerMinute === 0) throw wrongUsage('--requests-per-minute: allowed: at least 1.')
+  const endpoints = (options.endpoints ?? []).map(readEndpoint)
+  const settings = { name: options.name.trim(), models, endpoints, requestsPerMinute, dataPolicy: undefined }
+  await withDatabase(async (context) => {
+    const { id: accountId } = await chosenAccount(context, options.account)
+    const team = await context.db.transaction().execute(async (inside) => {
+      const created = await insertTeam(inside, { accountId, id: context.ids.team(), ...settings }, context.now())
+      const details = { name: created.name }
+      await auditCommand(context, inside, { accountId, action: 'team.created', subject: created.id, details })
+      return created
+    })
+    printLine(options.json === true ? JSON.stringify(renderTeam(team)) : team.id)
+  })
+}
+
+export async function teamsList({ account, json }: AccountOption): Promise<void> {
+  await withDatabase(async (context) => {
+    const { id: accountId } = await chosenAccount(context, account)
+    const teams = await listTeams(context.db, accountId, { ...ALL, status: undefined, only: undefined })
+    if (json === true) return printPage(teams.map((team) => renderTeam(team)))
+    const rows = teams.map(({ id, name, models, endpoints, archivedAt }) => [
+      id,
+      name,
+      models.join(',') || 'all',
+      endpoints.join(',') || 'all',
+      archivedAt === undefined ? 'active' : 'archived',
+    ])
+    process.stdout.write(textTable(['ID', 'NAME', 'MODELS', 'ENDPOINTS', 'STATE'], rows))
+  })
+}
+
+/** Its keys stop in every process within a second. */
+export async function teamsArchive(id: string): Promise<void> {
+  await withDatabase(async (context) => {
+    const { accountId } = await requireTeam(context, id)
+    const time = context.now()
+    await context.db.transaction().execute(async (inside) => {
+      const reference = { accountId, id: id as TeamId }
+      const team = await updateTeam(inside, reference, { archived_at: time }, time)
+      if (team === undefined) throw new Error(`Team ${id} is already archived.`)
+      const details = { name: team.name }
+      await auditCommand(context, inside, { accountId, action: 'team.archived', subject: id, details })
+    })
+    printLine(`Archived ${id}.`)
+  })
+}
+
+export async function teamsMembers(id: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(async (context) => {
+    const team = await requireTeam(context, id)
+    const members = await listTeamMembers(context.db, team, { ...ALL, after: undefined })
+    if (json === true) return printPage(members.map(renderMember))
+    const rows = members.map(({ userId, email, role, byGroup }) => [userId, email, role, byGroup ? 'group' : 'hand'])
+    process.stdout.write(textTable(['USER', 'E-MAIL', 'ROLE', 'ADDED BY'], rows))
+  })
+}
+
+/** @param who ID or e-mail address of a member of the account. */
+export async function teamsAdd(id: string, who: string, { role }: { readonly role: TeamRole }): Promise<void> {
+  await changeMember({ id, who, action: 'team.member_added', role })
+  printLine(`${who} is ${role} of ${id}.`)
+}
+
+export async function teamsRemove(id: string, who: string): Promise<void> {
+  await changeMember({ id, who, action: 'team.member_removed', role: undefined })
+  printLine(`Removed ${who} from ${id}.`)
+}
+
+interface MemberChange {
+  readonly id: string
+  readonly who: string
+  readonly action: string
+  /** Undefined: they are removed. */
+  readonly role: TeamRole | undefined
+}
+
+async function changeMember({ id, who, action, role }: MemberChange): Promise<void> {
+  await withDatabase(async (context) => {
+    const team = await requireTeam(context, id)
+    const { accountId } = team
+    const userId = await memberNamed(context, accountId, who)
+    await context.db.transaction().execute(async (inside) => {
+      const now = context.now()
+      if (role !== undefined) await putTeamMember(inside, { team, userId, role, byGroup: false }, now)
+      else if (!(await removeTeamMember(inside, { team, userId }, now))) throw new Error(`${who} is not in ${id}.`)
+      const details = { user: userId, ...(role !== undefined && { role }) }
+      await auditCommand(context, inside, { accountId, action, subject: id, details })
+    })
+  })
+}
+
+async function requireTeam({ db }: CommandContext, id: string): Promise<Team> {
+  const row = await db
+    .selectFrom('team')
+    .select('account_id')
+    .where('id', '=', id as TeamId)
+    .executeTakeFirst()
+  const team = row && (await findTeam(db, { accountId: row.account_id, id: id as TeamId }))
+  if (team === undefined) throw new Error(`Team ${id} does not exist. Run 'turnpike teams list' to see all teams.`)
+  return team
+}
+
+async function memberNamed({ db }: CommandContext, accountId: AccountId, who: string): Promise<UserId> {
+  const rows = await db
+    .selectFrom('member')
+    .innerJoin('person', 'person.id', 'member.user_id')
+    .select('member.user_id')
+    .where(({ and }) => and({ 'member.account_id': accountId, 'member.removed_at': null }))
+    .where((is) => is('member.user_id', '=', who as UserId).or('person.email', '=', who))
+    .execute()
+  const [row, another] = rows
+  if (row === undefined) throw new Error(`The account of the team has no member '${who}'.`)
+  if (another !== undefined) throw new Error(`Several members have the address '${who}'; name one by ID.`)
+  return row.user_id
+}
+
+function readEndpoint(name: string): TeamEndpoint {
+  const endpoint = TEAM_ENDPOINTS.find((candidate) => candidate === name)
+  if (endpoint !== undefined) return endpoint
+  throw wrongUsage(`--endpoints: unknown endpoint '${name}'. Allowed: ${TEAM_ENDPOINTS.join(', ')}.`)
+}
+
+function printPage(data: readonly object[]): void {
+  printLine(JSON.stringify({ data, has_more: false, next_cursor: null }))
+}
