@@ -9165,6 +9165,8 @@ export interface operations {
                             model: string;
                             /** @description Base branch. Null: the repository’s default branch. */
                             base_branch: string | null;
+                            /** @description Team that it belongs to. Null: the account. */
+                            team_id: string | null;
                             /** @description Branch that the agent works on and pushes. */
                             branch: string;
                             /** @description Summary of the last completed run, by the model. */
@@ -9250,6 +9252,8 @@ export interface operations {
                     prompt: string;
                     /** @description Default: the operator’s choice. */
                     model?: string | null;
+                    /** @description Team that it belongs to, whose limits its runs have. Default: that of the key, or none. */
+                    team_id?: string | null;
                     /**
                      * @description Base branch. Default: the repository’s default branch.
                      * @example main
@@ -9277,6 +9281,8 @@ export interface operations {
                         model: string;
                         /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
+                        /** @description Team that it belongs to. Null: the account. */
+                        team_id: string | null;
                         /** @description Branch that the agent works on and pushes. */
                         branch: string;
                         /** @description Summary of the last completed run, by the model. */
@@ -9359,6 +9365,8 @@ export interface operations {
                         model: string;
                         /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
+                        /** @description Team that it belongs to. Null: the account. */
+                        team_id: string | null;
                         /** @description Branch that the agent works on and pushes. */
                         branch: string;
                         /** @description Summary of the last completed run, by the model. */
@@ -9477,6 +9485,8 @@ export interface operations {
                         model: string;
                         /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
+                        /** @description Team that it belongs to. Null: the account. */
+                        team_id: string | null;
                         /** @description Branch that the agent works on and pushes. */
                         branch: string;
                         /** @description Summary of the last completed run, by the model. */
@@ -9559,6 +9569,8 @@ export interface operations {
                         model: string;
                         /** @description Base branch. Null: the repository’s default branch. */
                         base_branch: string | null;
+                        /** @description Team that it belongs to. Null: the account. */
+                        team_id: string | null;
                         /** @description Branch that the agent works on and pushes. */
                         branch: string;
                         /** @description Summary of the last completed run, by the model. */

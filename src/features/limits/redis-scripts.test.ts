@@ -257,7 +257,7 @@ test('a refusal writes nothing, and everything that is written goes by itself', 
 })
 
 test('what makes no sense as an answer is none', () => {
-  const good = [1, 0, 59, 1000, 0, 0, 0, 0, 0, 0, 0]
+  const good = [1, 0, 59, 1000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
   assert.equal(readAnswer(good)?.account.remaining, 59)
   for (const bad of [null, undefined, 'OK', [], [1], [...good, 1], [...good.slice(1), null], [...good.slice(1), '1']]) {
     assert.equal(readAnswer(bad), undefined)

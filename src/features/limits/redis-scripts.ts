@@ -104,7 +104,7 @@ local function full(key, limit)
 end
 
 local ofAccount, ofKey, ofTokens = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local ofTeam = tonumber(ARGV[8])
+local ofTeam = tonumber(ARGV[8] or '0')
 local teamKey = KEYS[ofKey > 0 and 5 or 4]
 local owed, tokens = 0, 0
 local owedByKey, owedByTeam = 0, 0
