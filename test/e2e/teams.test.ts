@@ -326,8 +326,8 @@ test('a person sends requests as a team that they may use, with its limits', asy
   assert.equal((await chat(token, 'other', header)).statusCode, 422)
   await ask(full, 'PATCH', `/v1/teams/${id}`, { endpoints: ['embeddings'] })
   assert.equal((await chat(token, 'turnpike-simulator', header)).json().error.code, 'endpoint_not_allowed')
-  const [viewer, stranger] = [await personIn(id, 'viewer'), await personIn(id, undefined)]
-  for (const other of [viewer, stranger]) {
+  const [viewer, outsider] = [await personIn(id, 'viewer'), await personIn(id, undefined)]
+  for (const other of [viewer, outsider]) {
     assert.equal((await chat(other.token, 'turnpike-simulator', header)).statusCode, 403)
   }
   const foreign = await app.key(await app.account('Elsewhere'))

@@ -128,8 +128,8 @@ async function saveUser(deps: ProvisionDeps, inside: Transaction<Database>, save
 
 /** Passwords are never stored: nobody signs in with one. */
 function withoutSecrets(resource: Resource): Resource {
-  const unsaid = new Set(['password', 'id', 'meta', 'groups', 'schemas'])
-  return Object.fromEntries(Object.entries(resource).filter(([name]) => !unsaid.has(name.toLowerCase())))
+  const omitted = new Set(['password', 'id', 'meta', 'groups', 'schemas'])
+  return Object.fromEntries(Object.entries(resource).filter(([name]) => !omitted.has(name.toLowerCase())))
 }
 
 async function activate(deps: ProvisionDeps, inside: Transaction<Database>, saved: SavedUser): Promise<void> {
