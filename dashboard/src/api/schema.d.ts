@@ -3869,16 +3869,33 @@ export interface operations {
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
-                /** @description Adds `groups` by model, kind of model, API key, UTC day or agent. Groups by agent omit completions outside agents. */
-                group_by?: "model" | "kind" | "key" | "day" | "agent";
+                /**
+                 * @description Adds `groups` by model, kind of model, API key, UTC day or agent; or by up to three of tag:<key>, team, member, key, model, provider, kind, session, end_user and day, comma-separated or repeated. Groups by agent omit completions outside agents.
+                 * @example tag:customer,model
+                 */
+                group_by?: string | string[];
+                /** @description Only requests of this team. */
+                team_id?: string;
+                /** @description Only requests of this person, their keys and devices. */
+                member_id?: string;
+                /** @description Only completions of this provider. */
+                provider?: string;
+                /** @description Only models of this kind. */
+                kind?: "chat" | "embedding" | "rerank";
+                /** @description Only requests with this tag, as `key=value`. */
+                tag?: string;
+                /** @description Only requests of this session. */
+                session_id?: string;
+                /** @description Only requests of this end user: the hash, or the name. */
+                end_user?: string;
                 /** @description Adds `series`: the same sums by UTC hour, for periods of at most 32 days, or by UTC day, for at most 400. It requires no `group_by`, or one by model, kind or API key. A CSV file has no series. */
                 interval?: "hour" | "day";
                 /** @description Only this model. */
                 model?: string;
                 /** @description Only requests of this API key. */
                 key_id?: string;
-                /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. */
-                format?: "json" | "csv";
+                /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups. */
+                format?: "json" | "csv" | "focus";
             };
         };
         responses: {
@@ -3920,6 +3937,10 @@ export interface operations {
                             key: string;
                             /** @description For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted. */
                             name?: string | null;
+                            /** @description The value of each dimension, for several of them and for those but model, kind, key, day, agent. */
+                            keys?: {
+                                [key: string]: string | null;
+                            };
                             /** @description Prompt and completion tokens. */
                             tokens: number;
                             /** @description Number of completions, including failed and free ones. */
@@ -3927,6 +3948,17 @@ export interface operations {
                             /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
                         }[];
+                        /** @description The groups after the 1000 most expensive. Absent: there are none. */
+                        other?: {
+                            /** @description Number of groups. */
+                            groups: number;
+                            /** @description Prompt and completion tokens. */
+                            tokens: number;
+                            /** @description Number of completions, including failed and free ones. */
+                            requests: number;
+                            /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
+                            cost_usd: number;
+                        };
                         /** @description Only with `interval`: sums that add up exactly to the groups and to the total. Hours and days without completions are omitted. */
                         series?: {
                             /** @description Start of the hour or day, ISO 8601 UTC. */

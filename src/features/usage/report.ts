@@ -9,6 +9,7 @@ import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import type { CsvField } from '../../lib/table.ts'
+import { DIMENSION_FILTERS } from './dimension-report.ts'
 import type { Names } from './names.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
 import type { AgentSum, Counts, Dimension, Interval, UsageSum } from './queries.ts'
@@ -178,15 +179,24 @@ function byKey(one: Sum, other: Sum): number {
 const GROUPINGS = ['model', 'kind', 'key', 'day', 'agent'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
+/** What the kept sums can be grouped by. Undefined: several, or something else. */
+export function groupingOf(value: string | readonly string[] | undefined): Grouping | undefined {
+  return GROUPINGS.find((each) => each === value)
+}
+
 export const ReportQuery = Type.Object({
   period_start: timeParameter('ISO 8601 UTC. Default: the first day of this month.'),
   period_end: timeParameter('ISO 8601 UTC, exclusive. Default: the first day of the next month.'),
   group_by: Type.Optional(
-    oneOf(GROUPINGS, {
+    Type.Unsafe<string | readonly string[]>({
+      type: ['string', 'array'],
+      items: { type: 'string' },
       description:
-        'Adds `groups` by model, kind of model, API key, UTC day or agent. Groups by agent omit completions outside agents.',
+        'Adds `groups` by model, kind of model, API key, UTC day or agent; or by up to three of tag:<key>, team, member, key, model, provider, kind, session, end_user and day, comma-separated or repeated. Groups by agent omit completions outside agents.',
+      examples: ['tag:customer,model'],
     }),
   ),
+  ...DIMENSION_FILTERS,
   interval: Type.Optional(
     oneOf(['hour', 'day'] as const satisfies readonly Interval[], {
       description:
@@ -196,9 +206,10 @@ export const ReportQuery = Type.Object({
   model: Type.Optional(Type.String({ description: 'Only this model.' })),
   key_id: Type.Optional(Type.String({ description: 'Only requests of this API key.' })),
   format: Type.Optional(
-    oneOf(['json', 'csv'] as const, {
+    oneOf(['json', 'csv', 'focus'] as const, {
       default: 'json',
-      description: '`csv` returns a file of the groups; without `group_by`, of the groups by model.',
+      description:
+        '`csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups.',
     }),
   ),
 })
@@ -240,9 +251,21 @@ export const ReportView = Type.Object({
             'For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted.',
           ),
         ),
+        keys: Type.Optional(
+          Type.Record(Type.String(), nullable<string>('string', 'Null: the requests have none.'), {
+            description:
+              'The value of each dimension, for several of them and for those but model, kind, key, day, agent.',
+          }),
+        ),
         ...COUNTS,
       }),
       { description: 'Only with `group_by`. Days are in order, other groups most expensive first.' },
+    ),
+  ),
+  other: Type.Optional(
+    Type.Object(
+      { groups: Type.Integer({ description: 'Number of groups.' }), ...COUNTS },
+      { description: 'The groups after the 1000 most expensive. Absent: there are none.' },
     ),
   ),
   series: Type.Optional(

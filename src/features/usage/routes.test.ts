@@ -312,9 +312,13 @@ test('what cannot be read in a query is 400 with its parameter', async (t) => {
   const { db } = await temporaryDatabase(t)
   const get = await serve(t, db)
   const cases = [
-    ['/usage?group_by=provider', 'group_by'],
+    ['/usage?group_by=colour', 'group_by'],
+    ['/usage?group_by=tag:A', 'group_by'],
+    ['/usage?group_by=agent,model', 'group_by'],
+    ['/usage?group_by=model,model', 'group_by'],
+    ['/usage?group_by=model,key,day,team', 'group_by'],
+    ['/usage?group_by=team&interval=day', 'interval'],
     ['/usage?group_by=', 'group_by'],
-    ['/usage?group_by=day&group_by=key', 'group_by'],
     ['/usage?format=xml', 'format'],
     ['/usage?period_start=x', 'period_start'],
     ['/usage?period_start=2026-05-02&period_end=2026-05-01&format=csv', 'period_end'],

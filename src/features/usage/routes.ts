@@ -1,15 +1,26 @@
 /** `/usage`: what an account has used, added up and completion by completion. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountCreditPort } from '../../domain/credit.ts'
+import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
-import { renderCsv } from '../../lib/table.ts'
+import { type CsvField, renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
 import { completionRoutes } from './completion-routes.ts'
+import {
+  dimensionRows,
+  groupDimensions,
+  hasDimensionFilter,
+  readDimensionFilter,
+  renderDimensionGroups,
+} from './dimension-report.ts'
+import { parseDimensions, sumDimensions } from './dimensions.ts'
+import { focusRows } from './focus.ts'
 import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
 import { performanceRoutes } from './performance.ts'
 import { monthOf } from './period.ts'
@@ -19,6 +30,7 @@ import {
   checkInterval,
   dimensionsOf,
   type Grouping,
+  groupingOf,
   type Report,
   ReportFile,
   ReportQuery,
@@ -65,20 +77,58 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
   const { kindOf = () => 'chat' } = deps
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
-      const { group_by: grouping, format } = request.query
+      const { group_by: groups, format } = request.query
       const { accountId: id, plan } = callerOf(request)
       const period = parsePeriod(request.query, defaultPeriod(request.query, now()))
-      const report = await readReport(db, id, { ...request.query, period, kindOf })
+      const grouping = groupingOf(groups)
+      if (format === 'focus') return sendCsv(reply, await focusRows(db, id, period), fileName(period, 'focus'))
+      if ((groups !== undefined && grouping === undefined) || hasDimensionFilter(request.query)) {
+        const { rows, view } = await readDimensions(db, id, { query: request.query, period, kindOf })
+        if (format === 'csv') return sendCsv(reply, rows, fileName(period, 'dimensions'))
+        const context = { period, names: undefined, credit: await credit.read({ id, plan }) }
+        return {
+          ...renderReport(view.report, { ...context, unlimitedCreditUsd: unlimitedCreditUsd(plan) }),
+          ...view.groups,
+        }
+      }
+      const report = await readReport(db, id, { ...request.query, group_by: grouping, period, kindOf })
       if (format !== 'csv') {
         const names = await namesOf(db, id, { grouping, groups: report.groups })
         const account = await credit.read({ id, plan })
         return renderReport(report, { period, names, credit: account, unlimitedCreditUsd: unlimitedCreditUsd(plan) })
       }
-      return reply
-        .type('text/csv; charset=utf-8')
-        .header('content-disposition', `attachment; filename="${fileName(period, grouping)}"`)
-        .send(renderCsv(reportRows(report.groups ?? report.models)))
+      return sendCsv(reply, reportRows(report.groups ?? report.models), fileName(period, grouping))
     })
+  }
+}
+
+function sendCsv(reply: FastifyReply, rows: readonly (readonly CsvField[])[], name: string): FastifyReply {
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .send(renderCsv(rows))
+}
+
+interface DimensionRequest {
+  readonly query: Static<typeof ReportQuery>
+  readonly period: Period
+  readonly kindOf: (model: string) => ModelKind
+}
+
+async function readDimensions(db: Kysely<Database>, accountId: AccountId, { query, period, kindOf }: DimensionRequest) {
+  if (query.interval !== undefined)
+    throw new GatewayError('invalid_value', "'interval' does not go with these groups or filters.", {
+      param: 'interval',
+    })
+  const dimensions = parseDimensions(query.group_by ?? 'model')
+  const filter = readDimensionFilter(query, accountId)
+  const sums = await sumDimensions(db, accountId, { period, dimensions, filter, kindOf })
+  const groups = groupDimensions(sums, dimensions)
+  const models = sums.map((sum) => ({ ...sum, member: '', unit: 0 }))
+  const report = buildReport(models, { grouping: undefined, interval: undefined, agents: [], kindOf })
+  return {
+    rows: dimensionRows(groups, dimensions),
+    view: { report, groups: query.group_by === undefined ? {} : renderDimensionGroups(groups, dimensions) },
   }
 }
 
@@ -91,7 +141,8 @@ function defaultPeriod({ period_start: start, period_end: end }: Static<typeof R
 async function readReport(
   db: Kysely<Database>,
   accountId: AccountId,
-  query: Omit<Static<typeof ReportQuery>, 'period_start' | 'period_end'> & {
+  query: Omit<Static<typeof ReportQuery>, 'period_start' | 'period_end' | 'group_by'> & {
+    readonly group_by: Grouping | undefined
     readonly period: Period
     readonly kindOf: (model: string) => ModelKind
   },
@@ -116,7 +167,7 @@ async function namesOf(
   return grouping === 'agent' ? namesOfAgents(db, accountId, keys) : undefined
 }
 
-function fileName({ start, end }: Period, grouping: Grouping = 'model'): string {
+function fileName({ start, end }: Period, grouping: Grouping | 'dimensions' | 'focus' = 'model'): string {
   const [first, last] = [start, end].map((time) => new Date(time).toISOString().slice(0, 10))
   return `usage-by-${grouping}-${first}-${last}.csv`
 }

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { temporaryDatabase } from '../../../test/support/database.ts'
+import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
+import { dimensionRows, groupDimensions } from './dimension-report.ts'
+import { type Dimension, type DimensionFilter, MAX_GROUPS, parseDimensions, sumDimensions } from './dimensions.ts'
+import { focusRows } from './focus.ts'
+
+const A = 'acc_a' as AccountId
+const PERIOD = { start: Date.UTC(2026, 4, 1), end: Date.UTC(2026, 5, 1) }
+const AT = Date.UTC(2026, 4, 5, 12)
+const DAY = 86_400_000
+const KEYS = ['key_a', 'usr_b'] as KeyId[]
+const tagSets = [
+  [],
+  ['customer=acme', 'env=prod'],
+  ['customer=acme_2'],
+  ['a.customer=x', 'env=prod'],
+  ['customer=zeta'],
+]
+
+/** 60 completions whose costs no float holds, and one of another account. */
+async function recorded(t: TestContext) {
+  const database = await temporaryDatabase(t)
+  const records = Array.from({ length: 60 }, (_, at) =>
+    completionRecord({
+      createdAt: AT + (at % 3) * DAY,
+      model: `m${at % 4}`,
+      provider: `p${at % 2}`,
+      keyId: KEYS[at % 2] as KeyId,
+      teamId: at % 3 === 0 ? undefined : (`team_${at % 3}` as TeamId),
+      costNanoUsd: 9_007_199_254_740_993n + BigInt(at),
+      attribution: {
+        tags: tagSets[at % 5] ?? [],
+        session: at % 2 === 0 ? undefined : `s${at % 7}`,
+        endUser: at % 4 === 0 ? 'f'.repeat(32) : undefined,
+      },
+    }),
+  )
+  await recordCompletions(database, [...records, completionRecord({ accountId: 'acc_b' as AccountId, createdAt: AT })])
+  return database
+}
+
+const NO_FILTER: DimensionFilter = {
+  model: undefined,
+  keyId: undefined,
+  provider: undefined,
+  clientRequestId: undefined,
+}
+type Database = Awaited<ReturnType<typeof recorded>>
+
+async function groupsOf({ db }: Database, by: string, filter: Partial<DimensionFilter> = {}) {
+  const dimensions = parseDimensions(by)
+  const choice = { period: PERIOD, dimensions, filter: { ...NO_FILTER, ...filter }, kindOf: () => 'chat' as const }
+  return groupDimensions(await sumDimensions(db, A, choice), dimensions)
+}
+
+test('the sum over any grouping is the sum of the ledger to the nano-dollar', async (t) => {
+  const database = await recorded(t)
+  const charges = await database.db.selectFrom('ledger').select('amount_nano_usd').where('account_id', '=', A).execute()
+  const ledger = charges.reduce((sum, row) => sum + BigInt(row.amount_nano_usd), 0n)
+  assert.notEqual(ledger, 0n)
+  const names = ['tag:customer', 'tag:env', 'tag:none', 'team', 'member', 'key', 'model', 'provider', 'kind', 'session']
+  const all = [...names, 'end_user', 'day', 'tag:customer,tag:env,day', 'team,model,provider', 'session,member,kind']
+  for (const by of all) {
+    const { groups, other } = await groupsOf(database, by)
+    assert.equal(other, undefined)
+    assert.equal(
+      groups.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
+      ledger,
+      by,
+    )
+    assert.equal(
+      groups.reduce((sum, { requests }) => sum + requests, 0),
+      60,
+      by,
+    )
+    assert.equal(new Set(groups.map(({ values }) => JSON.stringify(values))).size, groups.length, by)
+  }
+})
+
+test('groups are by the exact key of a tag, and filters by its exact value', async (t) => {
+  const database = await recorded(t)
+  const { groups } = await groupsOf(database, 'tag:customer')
+  const counts = groups.map(({ values, requests }) => [values[0], requests]).toSorted()
+  assert.deepEqual(
+    counts,
+    [
+      ['acme', 12],
+      ['acme_2', 12],
+      ['zeta', 12],
+      [null, 24],
+    ].toSorted(),
+  )
+  const one = async (filter: Partial<DimensionFilter>) =>
+    (await groupsOf(database, 'kind', filter)).groups.reduce((sum, { requests }) => sum + requests, 0)
+  assert.equal(await one({ tag: 'customer=acme' }), 12)
+  assert.equal(await one({ tag: 'customer=acme%' }), 0)
+  assert.equal(await one({ tag: 'ustomer=acme' }), 0)
+  assert.equal(await one({ tag: 'env=prod', provider: 'p1' }), 12)
+  assert.equal(await one({ teamId: 'team_1' }), 20)
+  assert.equal(await one({ memberId: 'usr_b' }), 30)
+  assert.equal(await one({ sessionId: 's1', endUser: 'f'.repeat(32) }), 0)
+  assert.equal(await one({ kind: 'rerank' }), 0)
+  const days = (await groupsOf(database, 'day,model')).groups.map(({ values }) => values.join(' '))
+  assert.deepEqual(days, days.toSorted())
+})
+
+test('what comes after the most expensive groups is one, with their exact sum', () => {
+  const dimensions: readonly Dimension[] = ['session']
+  const sums = Array.from({ length: MAX_GROUPS + 2 }, (_, at) => ({
+    ...{ model: 'm', values: [`s${at}`], requests: 1, promptTokens: 1, completionTokens: 1 },
+    costNanoUsd: BigInt(at + 1),
+  }))
+  const grouped = groupDimensions(sums, dimensions)
+  assert.deepEqual([grouped.groups.length, grouped.other?.groups, grouped.other?.costNanoUsd], [MAX_GROUPS, 2, 3n])
+  const rows = dimensionRows(grouped, dimensions)
+  assert.deepEqual(
+    [rows[0], rows.at(-1)],
+    [
+      ['session', 'tokens', 'requests', 'cost_usd'],
+      ['other', 4, 2, '0.000000003'],
+    ],
+  )
+})
+
+test('a FOCUS file has the names of the specification and the sum of the ledger', async (t) => {
+  const { db } = await recorded(t)
+  const [header = [], ...rows] = await focusRows(db, A, PERIOD)
+  const at = (name: string) => header.indexOf(name)
+  assert.ok(['BilledCost', 'EffectiveCost', 'ListCost', 'ChargePeriodStart', 'Tags'].every((name) => at(name) >= 0))
+  const nano = (usd: string) => BigInt(usd.replace('.', '').padEnd(usd.indexOf('.') + 9, '0'))
+  const sum = rows.reduce((total, row) => total + nano(String(row[at('BilledCost')])), 0n)
+  const charges = await db.selectFrom('ledger').select('amount_nano_usd').where('account_id', '=', A).execute()
+  assert.equal(
+    sum,
+    charges.reduce((total, row) => total + BigInt(row.amount_nano_usd), 0n),
+  )
+  assert.ok(rows.some((row) => row[at('Tags')] === '{"customer":"acme","env":"prod"}'))
+  assert.ok(
+    rows.every(
+      (row) => row.length === header.length && String(row[at('ChargePeriodStart')]).endsWith('T00:00:00.000Z'),
+    ),
+  )
+})
