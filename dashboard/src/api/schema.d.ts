@@ -4109,7 +4109,10 @@ export interface operations {
                 provider?: string;
                 /** @description Only requests with this `client_request_id`. Requires a period of at most 7 days. */
                 client_request_id?: string;
-                /** @description Only the request with this `req_…`. */
+                /**
+                 * @description Only the request with this ID.
+                 * @example req_00000000exampleexample
+                 */
                 request_id?: string;
                 /** @description Only requests with this tag, as `key=value`. Requires a period of at most 7 days. */
                 tag?: string;
@@ -4468,7 +4471,10 @@ export interface operations {
                 provider?: string;
                 /** @description Only requests with this `client_request_id`. */
                 client_request_id?: string;
-                /** @description Only the request with this `req_…`. */
+                /**
+                 * @description Only the request with this ID.
+                 * @example req_00000000exampleexample
+                 */
                 request_id?: string;
                 /** @description Only requests with this tag, as `key=value`. */
                 tag?: string;

@@ -48,7 +48,13 @@ export const FILTER_QUERY = {
     Type.String({ description: 'Only completions of this provider, by its name in the configuration.' }),
   ),
   client_request_id: Type.Optional(Type.String({ description: 'Only requests with this `client_request_id`.' })),
-  request_id: Type.Optional(Type.String({ description: 'Only the request with this `req_…`.' })),
+  request_id: Type.Optional(
+    Type.String({
+      pattern: '^req_[0-9A-Za-z]{22}$',
+      description: 'Only the request with this ID.',
+      examples: ['req_00000000exampleexample'],
+    }),
+  ),
   tag: Type.Optional(Type.String({ description: 'Only requests with this tag, as `key=value`.' })),
   session_id: Type.Optional(Type.String({ description: 'Only requests of this session.' })),
   end_user: Type.Optional(

@@ -107,7 +107,7 @@ test('groups are by the exact key of a tag, and filters by its exact value', asy
   assert.deepEqual(days, days.toSorted())
 })
 
-test('what comes after the most expensive groups is one, with their exact sum', () => {
+test('what comes after the most expensive groups is one, with their exact sum [limit: usage-groups]', () => {
   const dimensions: readonly Dimension[] = ['session']
   const sums = Array.from({ length: MAX_GROUPS + 2 }, (_, at) => ({
     ...{ model: 'm', values: [`s${at}`], requests: 1, promptTokens: 1, completionTokens: 1 },
@@ -143,4 +143,10 @@ test('a FOCUS file has the names of the specification and the sum of the ledger'
       (row) => row.length === header.length && String(row[at('ChargePeriodStart')]).endsWith('T00:00:00.000Z'),
     ),
   )
+})
+
+test('a report has up to three different dimensions [limit: usage-dimensions]', () => {
+  assert.deepEqual(parseDimensions(['day,team', 'tag:a.b']), ['day', 'team', 'tag:a.b'])
+  for (const wrong of ['', 'day,', 'day,day', 'day,team,key,model', 'tag:', 'tag:A', 'agent,day', 'colour'])
+    assert.throws(() => parseDimensions(wrong), { code: 'invalid_value', param: 'group_by' }, wrong)
 })

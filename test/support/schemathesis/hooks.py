@@ -34,10 +34,11 @@ def repair_query(query):
             for name, value in ((first, START), (last, END)):
                 if name not in query or is_time(query[name]):
                     query[name] = value
-    if "provider" in query or "client_request_id" in query:
+    if any(name in query for name in ("provider", "client_request_id", "tag", "session_id", "end_user")):
         query.setdefault("period_start", START)
         query.setdefault("period_end", END)
-    if query.get("group_by") in ("agent", "day"):
+    filters = ("team_id", "member_id", "provider", "kind", "tag", "session_id", "end_user")
+    if query.get("group_by") not in (None, "model", "kind", "key") or any(name in query for name in filters):
         query.pop("interval", None)
 
 

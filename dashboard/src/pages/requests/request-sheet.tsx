@@ -136,8 +136,11 @@ function Part({ title, children }: { readonly title: string; readonly children: 
 
 function detailsOf(completion: WholeCompletion): readonly DetailsItem[] {
   const { model, provider, agent_id: agent, run_id: run, client_request_id: clientId } = completion
+  const { request_id: requestId, session_id: session, end_user: endUser } = completion
+  const tags = Object.entries(completion.tags)
   const rows: readonly (readonly [string, ReactNode])[] = [
-    ['Request ID', <CopyableId key="id" id={completion.id} />],
+    ['Completion ID', <CopyableId key="id" id={completion.id} />],
+    ['Request ID', requestId === null ? <Dash key="request" /> : <CopyableId key="request" id={requestId} />],
     ['Model', <Away key="model" target={{ to: '/models/$', params: { _splat: model } }} text={model} />],
     ['Provider', provider],
     ['Key', <Away key="key" target={askerTarget(completion.key_id)} text={askerName(completion)} />],
@@ -149,6 +152,9 @@ function detailsOf(completion: WholeCompletion): readonly DetailsItem[] {
           ['Run', run === null ? <Dash key="run" /> : <CopyableId key="run" id={run} />],
         ] as const)),
     ...(clientId === null ? [] : ([['Client’s request ID', <CopyableId key="client" id={clientId} />]] as const)),
+    ...(tags.length === 0 ? [] : ([['Tags', tags.map(([key, value]) => `${key}=${value}`).join(', ')]] as const)),
+    ...(session === null ? [] : ([['Session', <CopyableId key="session" id={session} />]] as const)),
+    ...(endUser === null ? [] : ([['End user (hash)', <CopyableId key="end-user" id={endUser} />]] as const)),
     ['API', API_TEXTS[completion.api]],
     ['Streamed', completion.stream ? 'Yes' : 'No'],
     ['Finish reason', finishText(completion.finish_reason) ?? <Dash key="finish" />],
