@@ -107,7 +107,7 @@ test('groups are by the exact key of a tag, and filters by its exact value', asy
   assert.deepEqual(days, days.toSorted())
 })
 
-test('what comes after the most expensive groups is one, with their exact sum [limit: usage-groups]', () => {
+test('what comes after the most expensive groups is one, with their exact sum [limit: dimension-groups]', () => {
   const dimensions: readonly Dimension[] = ['session']
   const sums = Array.from({ length: MAX_GROUPS + 2 }, (_, at) => ({
     ...{ model: 'm', values: [`s${at}`], requests: 1, promptTokens: 1, completionTokens: 1 },
