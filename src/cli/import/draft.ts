@@ -4,6 +4,7 @@
  */
 import type { CatalogueEntry } from '../../../catalogue/entry.ts'
 import { CATALOGUE } from '../../../catalogue/index.ts'
+import type { BudgetTerms } from '../../domain/budget.ts'
 import type { Scope } from '../../domain/identity/caller.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { slugOf } from '../../lib/escape.ts'
@@ -37,6 +38,9 @@ export interface ImportedModel {
   deployments: ImportedDeployment[]
 }
 
+/** A budget that blocks, in windows of the calendar (UTC). */
+export type ImportedBudget = Pick<BudgetTerms, 'limitNanoUsd' | 'window'>
+
 /** A key that clients hold already: only its hash is known. */
 export interface ImportedKey {
   /** SHA-256 of the secret. */
@@ -46,7 +50,7 @@ export interface ImportedKey {
   readonly models: readonly string[]
   readonly ipAllowlist: readonly string[]
   readonly requestsPerMinute: number | undefined
-  readonly monthlyBudgetNanoUsd: NanoUsd | undefined
+  readonly budget: ImportedBudget | undefined
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined
   /** Name of an imported team. */
@@ -60,6 +64,7 @@ export interface ImportedTeam {
   readonly name: string
   readonly models: readonly string[]
   readonly requestsPerMinute: number | undefined
+  readonly budget: ImportedBudget | undefined
 }
 
 /** Entries of the ledger, made once under their key. */

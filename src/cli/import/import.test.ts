@@ -19,6 +19,7 @@ import {
 import { runCommandHere } from '../../../test/support/process/command-in-process.ts'
 import { pythonWith } from '../../../test/support/process/python-environment.ts'
 import { loadConfig } from '../../config/load.ts'
+import { budgetStatuses } from '../../features/credit/budgets/store.ts'
 import { reconcile } from '../../features/credit/reconcile.ts'
 import { createAuthenticator } from '../../features/keys/authenticator.ts'
 import { buildModelBook } from '../../features/models/book.ts'
@@ -149,7 +150,7 @@ const LITELLM_TABLES = `
   create table "LiteLLM_BudgetTable" (budget_id text primary key, max_budget double precision, budget_duration text,
     rpm_limit bigint, tpm_limit bigint, max_parallel_requests int, created_at timestamp default now());
   create table "LiteLLM_TeamTable" (team_id text primary key, team_alias text, models text[], max_budget double precision,
-    spend double precision default 0, rpm_limit bigint, tpm_limit bigint, blocked boolean default false,
+    budget_duration text, spend double precision default 0, rpm_limit bigint, tpm_limit bigint, blocked boolean default false,
     metadata jsonb default '{}', model_max_budget jsonb default '{}');
   create table "LiteLLM_VerificationToken" (token text primary key, key_name text, key_alias text,
     spend double precision default 0, expires timestamp, models text[], aliases jsonb default '{}', team_id text,
@@ -165,8 +166,13 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
   const token = hash('sha256', secret)
   await client.query(`
     insert into "LiteLLM_BudgetTable" (budget_id, max_budget, budget_duration) values ('b1', 2, '1d');
-    insert into "LiteLLM_TeamTable" (team_id, team_alias, models, spend, rpm_limit)
-      values ('t1', 'search', '{fast}', 3.25, 60);
+    insert into "LiteLLM_TeamTable" (team_id, team_alias, models, spend, rpm_limit, max_budget, budget_duration)
+      values ('t1', 'search', '{fast}', 3.25, 60, 90, '90d');
+    insert into "LiteLLM_TeamTable" (team_id, team_alias, blocked) values ('t2', 'closed', true);
+    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, team_id)
+      values ('${hash('sha256', 'sk-e')}', 'sk-...vvvv', 'of a blocked team', 't2');
+    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, max_budget, spend)
+      values ('${hash('sha256', 'sk-f')}', 'sk-...uuuu', 'spent', 1, 1);
     insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, models, team_id, rpm_limit, budget_id, spend)
       values ('${token}', 'sk-...wLzA', 'crawler', '{all-team-models}', 't1', 20, 'b1', 3.25);
     insert into "LiteLLM_VerificationToken" (token, key_name, spend) values ('${hash('sha256', 'sk-b')}', 'sk-...xxxx', 0.5);
@@ -184,19 +190,28 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
   const dry = await imported('litellm', file, '--database-url', source)
   assert.equal(dry.applied, null)
   const report = await imported('litellm', file, '--database-url', source, '--apply')
-  assert.deepEqual(report.applied, { keys: 2, teams: 1, entries: 2, existing: 0 })
-  assert.match(finding(report, 'changed', 'key: crawler'), /\$2 in 1d became \$60/)
+  assert.deepEqual(report.applied, { keys: 2, teams: 1, entries: 3, existing: 0 })
+  assert.match(finding(report, 'changed', 'team: search'), /\$90 in 90d became \$30/)
+  finding(report, 'no_equal', 'key: of a blocked team')
+  assert.match(finding(report, 'no_equal', 'key: spent'), /budget is spent/)
   finding(report, 'no_equal', 'key: stopped')
   finding(report, 'no_equal', 'key: old')
   const again = await imported('litellm', file, '--database-url', source, '--apply')
-  assert.deepEqual(again.applied, { keys: 0, teams: 0, entries: 0, existing: 5 })
+  assert.deepEqual(again.applied, { keys: 0, teams: 0, entries: 0, existing: 6 })
 
   const { db, batch, onChange } = await temporaryDatabase(t, location)
   const authenticator = createAuthenticator({ db, batch, onChange, now: Date.now })
   const caller = await authenticator.authenticate(`Bearer ${secret}`, '127.0.0.1')
   assert.deepEqual([...(caller.models ?? [])], ['fast'])
   assert.deepEqual([caller.requestsPerMinute, caller.teamRequestsPerMinute], [20, 60])
-  assert.equal(caller.monthlyBudgetNanoUsd, 60_000_000_000n)
+  const budgets = await budgetStatuses(db, { accountId: caller.accountId, now: Date.now() })
+  assert.deepEqual(
+    budgets.map(({ level, window, limitNanoUsd }) => [level, window, limitNanoUsd]),
+    [
+      ['team', 'month', 30_000_000_000n],
+      ['key', 'day', 2_000_000_000n],
+    ],
+  )
   assert.deepEqual([...caller.scopes].sort(), ['chat', 'models:read', 'usage:read'])
   await assert.rejects(async () => authenticator.authenticate('Bearer sk-c', '127.0.0.1'), {
     code: 'invalid_credential',
@@ -207,7 +222,7 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
   const notes = await db
     .selectFrom('ledger')
     .select(['note', 'kind', 'amount_nano_usd'])
-    .where('note', 'like', 'LiteLLM%')
+    .where('note', 'like', 'LiteLLM: spent by %')
     .orderBy('number')
     .execute()
   assert.deepEqual(
@@ -215,6 +230,8 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
     [
       ['LiteLLM: spent by team search', 'grant', 3_250_000_000n],
       ['LiteLLM: spent by team search', 'debit', 3_250_000_000n],
+      ['LiteLLM: spent by spent', 'grant', 1_000_000_000n],
+      ['LiteLLM: spent by spent', 'debit', 1_000_000_000n],
       ['LiteLLM: spent by LiteLLM …xxxx', 'grant', 500_000_000n],
       ['LiteLLM: spent by LiteLLM …xxxx', 'debit', 500_000_000n],
     ],
@@ -350,7 +367,9 @@ test('channels, tokens and quotas of One API are read from SQLite and JSON alike
   const { db, batch, onChange } = await temporaryDatabase(t, location)
   const authenticator = createAuthenticator({ db, batch, onChange, now: Date.now })
   const caller = await authenticator.authenticate(`Bearer sk-${key}`, '127.0.0.1')
-  assert.deepEqual([[...(caller.models ?? [])], caller.monthlyBudgetNanoUsd], [['quick'], 2_000_000_000n])
+  const [budget] = await budgetStatuses(db, { accountId: caller.accountId, now: Date.now() })
+  assert.deepEqual([...(caller.models ?? [])], ['quick'])
+  assert.deepEqual([budget?.level, budget?.window, budget?.limitNanoUsd], ['key', 'total', 2_000_000_000n])
   await assert.rejects(async () => authenticator.authenticate(`Bearer sk-${key}`, '10.0.0.1'), {
     code: 'address_not_allowed',
   })

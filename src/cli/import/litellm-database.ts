@@ -1,8 +1,9 @@
 /** Virtual keys, teams, budgets and spending of a LiteLLM database (its `schema.prisma`), which is only read. */
 import { Client } from 'pg'
-import { type NanoUsd, parseNanoUsd } from '../../domain/money.ts'
+import type { BudgetWindow } from '../../domain/budget.ts'
+import { type NanoUsd, parseNanoUsd, usdText } from '../../domain/money.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
-import type { ImportDraft } from './draft.ts'
+import type { ImportDraft, ImportedBudget } from './draft.ts'
 import { wholeNumber } from './litellm-models.ts'
 
 /** Of LiteLLM: all models, or those of the team. */
@@ -10,6 +11,11 @@ const ANY_MODEL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-mo
 const NO_MODEL = 'no-default-models'
 const MAX_NAME_LENGTH = 100
 const DAYS_OF_MONTH = 30
+const WINDOWS = new Map<number, BudgetWindow>([
+  [1, 'day'],
+  [7, 'week'],
+  [DAYS_OF_MONTH, 'month'],
+])
 const DAY_UNITS: Readonly<Record<string, number>> = {
   s: 1 / 86_400,
   m: 1 / 1_440,
@@ -28,12 +34,11 @@ export async function importLitellmDatabase(draft: ImportDraft, url: string, now
     const rows = async (table: string): Promise<readonly Json[]> =>
       (await client.query(`select row_to_json(t) as row from "${table}" t`)).rows.map(({ row }) => row as Json)
     const budgets = new Map((await rows('LiteLLM_BudgetTable')).map((row) => [String(row['budget_id']), row]))
-    const teams = new Map<string, Json>()
-    for (const row of await rows('LiteLLM_TeamTable')) teams.set(String(row['team_id']), row)
-    const names = importTeams(draft, [...teams.values()])
+    const teams = importTeams(draft, await rows('LiteLLM_TeamTable'))
     for (const row of await rows('LiteLLM_VerificationToken')) {
       const budget = budgets.get(String(row['budget_id'])) ?? {}
-      importKey(draft, withBudget(row, budget), { now, team: names.get(String(row['team_id'])) })
+      const team = typeof row['team_id'] === 'string' ? (teams.get(row['team_id']) ?? UNKNOWN_TEAM) : undefined
+      importKey(draft, withBudget(row, budget), { now, team })
     }
   } finally {
     await client.end()
@@ -46,32 +51,45 @@ function withBudget(row: Json, budget: Json): Json {
   return { ...budget, ...own }
 }
 
-/** Returns the names of the imported teams by their IDs in LiteLLM. */
-function importTeams(draft: ImportDraft, rows: readonly Json[]): ReadonlyMap<string, string> {
-  const names = new Map<string, string>()
+interface TeamOfKeys {
+  readonly name: string
+  /** Why its keys are not imported; undefined: they are. */
+  readonly obstacle: string | undefined
+}
+
+const UNKNOWN_TEAM: TeamOfKeys = { name: '', obstacle: 'Its team does not exist.' }
+
+/** Returns the teams by their IDs in LiteLLM. */
+function importTeams(draft: ImportDraft, rows: readonly Json[]): ReadonlyMap<string, TeamOfKeys> {
+  const teams = new Map<string, TeamOfKeys>()
   for (const row of rows) {
     const id = String(row['team_id'])
     const alias = String(row['team_alias'] ?? id).slice(0, MAX_NAME_LENGTH)
-    const name = [...names.values()].includes(alias) ? `${alias.slice(0, 60)} ${id.slice(0, 36)}` : alias
+    const isTaken = [...teams.values()].some((team) => team.name === alias)
+    const name = isTaken ? `${alias.slice(0, 60)} ${id.slice(0, 36)}` : alias
     const subject = `team: ${name}`
-    names.set(id, name)
-    const models = modelsOf(row['models'])
-    draft.teams.push({ name, models: models ?? [], requestsPerMinute: wholeNumber(row['rpm_limit']) })
-    draft.findings.push({ status: 'taken', subject, text: 'a team with its models and its rate limit' })
-    reportLimits(draft, subject, row)
-    if (Number(row['max_budget']) > 0) {
-      const text = `Its budget of $${String(row['max_budget'])} was not taken over.`
-      draft.findings.push({ status: 'no_equal', subject, text, advice: 'Set budgets of its keys, or of the account.' })
-    }
     addSpending(draft, { key: `litellm team ${id}`, spend: row['spend'], note: `LiteLLM: spent by team ${name}` })
+    const models = modelsOf(row['models'])
+    const budget = budgetOf(draft, subject, row)
+    const state = { blocked: row['blocked'] === true, models, budget }
+    const obstacle = obstacleOf(state)
+    teams.set(id, { name, obstacle: obstacle && `The team ${name}: ${obstacle}` })
+    if (obstacle !== undefined) {
+      draft.findings.push({ status: 'no_equal', subject, text: obstacle, advice: 'Create the team if it is needed.' })
+      continue
+    }
+    const requestsPerMinute = wholeNumber(row['rpm_limit'])
+    draft.teams.push({ name, models: models ?? [], requestsPerMinute, budget: budget === SPENT ? undefined : budget })
+    draft.findings.push({ status: 'taken', subject, text: 'a team with its models, its rate limit and its budget' })
+    reportLimits(draft, subject, row)
   }
-  return names
+  return teams
 }
 
 interface KeyContext {
   readonly now: number
-  /** Name of the imported team. */
-  readonly team: string | undefined
+  /** Undefined: it has none. */
+  readonly team: TeamOfKeys | undefined
 }
 
 function importKey(draft: ImportDraft, row: Json, { now, team }: KeyContext): void {
@@ -81,12 +99,9 @@ function importKey(draft: ImportDraft, row: Json, { now, team }: KeyContext): vo
   const subject = `key: ${name}`
   const expiresAt = typeof row['expires'] === 'string' ? utcTime(row['expires']) : undefined
   const models = modelsOf(row['models'])
-  const obstacle = obstacleOf({
-    token,
-    blocked: row['blocked'] === true,
-    expired: (expiresAt ?? now + 1) <= now,
-    models,
-  })
+  const budget = budgetOf(draft, subject, row)
+  const expired = expiresAt !== undefined && !(expiresAt > now)
+  const obstacle = team?.obstacle ?? obstacleOf({ token, blocked: row['blocked'] === true, expired, models, budget })
   if (team === undefined) {
     addSpending(draft, { key: `litellm key ${token}`, spend: row['spend'], note: `LiteLLM: spent by ${name}` })
   }
@@ -101,27 +116,30 @@ function importKey(draft: ImportDraft, row: Json, { now, team }: KeyContext): vo
     models: models ?? [],
     ipAllowlist: [],
     requestsPerMinute: wholeNumber(row['rpm_limit']),
-    monthlyBudgetNanoUsd: monthlyBudget(draft, subject, row),
+    budget: budget === SPENT ? undefined : budget,
     expiresAt,
-    team,
+    team: team?.name,
   })
-  const text = `accepted as it is, with the scopes of requests${team === undefined ? '' : `, in team ${team}`}`
+  const text = `accepted as it is, with the scopes of requests${team === undefined ? '' : `, in team ${team.name}`}`
   draft.findings.push({ status: 'taken', subject, text })
   reportLimits(draft, subject, row)
 }
 
-interface KeyState {
-  readonly token: string
+interface State {
+  /** Undefined: of a team. */
+  readonly token?: string
   readonly blocked: boolean
-  readonly expired: boolean
+  readonly expired?: boolean
   readonly models: readonly string[] | undefined
+  readonly budget: ImportedBudget | typeof SPENT | undefined
 }
 
-/** Why a key is not imported; undefined: it is. */
-function obstacleOf({ token, blocked, expired, models }: KeyState): string | undefined {
-  if (!/^[0-9a-f]{64}$/.test(token)) return 'Its token is not a SHA-256.'
+/** Why a key or a team is not imported; undefined: it is. */
+function obstacleOf({ token, blocked, expired = false, models, budget }: State): string | undefined {
+  if (token !== undefined && !/^[0-9a-f]{64}$/.test(token)) return 'Its token is not a SHA-256.'
   if (blocked) return 'It is blocked.'
   if (expired) return 'It has expired.'
+  if (budget === SPENT) return 'Its budget is spent.'
   return models === undefined ? 'It may call no model.' : undefined
 }
 
@@ -138,20 +156,31 @@ function utcTime(text: string): number {
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`)
 }
 
-/** Converts a budget of any duration to one for a calendar month. */
-function monthlyBudget(draft: ImportDraft, subject: string, row: Json): NanoUsd | undefined {
+/** A budget in total of which nothing is left. */
+const SPENT = 'spent'
+
+/** Returns the budget in the same window; one of another duration becomes the same average for a month. */
+function budgetOf(draft: ImportDraft, subject: string, row: Json): ImportedBudget | typeof SPENT | undefined {
   const usd = Number(row['max_budget'])
   if (row['max_budget'] === undefined || row['max_budget'] === null || !Number.isFinite(usd)) return undefined
   const duration = row['budget_duration']
-  const days = typeof duration === 'string' ? durationDays(duration) : undefined
-  const monthly = days === undefined ? usd : (usd * DAYS_OF_MONTH) / days
-  const written = `$${usd} ${typeof duration === 'string' ? `in ${duration}` : 'in total'}`
-  const rounded = monthly.toFixed(6)
-  if (days !== DAYS_OF_MONTH) {
-    const text = `Its budget of ${written} became $${Number(rounded)} for each calendar month.`
-    draft.findings.push({ status: 'changed', subject, text, advice: 'Change monthly_budget_usd of the key.' })
-  }
-  return parseNanoUsd(rounded)
+  if (typeof duration !== 'string') return rest(usd - Number(row['spend'] ?? 0))
+  const days = durationDays(duration)
+  const window = days === undefined ? undefined : WINDOWS.get(days)
+  if (window !== undefined) return { limitNanoUsd: nanoUsd(usd), window }
+  const monthly = nanoUsd(days === undefined ? usd : (usd * DAYS_OF_MONTH) / days)
+  const text = `Its budget of $${usd} in ${duration} became $${usdText(monthly)} for each calendar month.`
+  draft.findings.push({ status: 'changed', subject, text, advice: 'Change its budgets: docs/budgets.md.' })
+  return { limitNanoUsd: monthly, window: 'month' }
+}
+
+/** What is left of a budget that never resets: what is spent here counts from now on. */
+function rest(usd: number): ImportedBudget | typeof SPENT {
+  return usd >= 1e-6 ? { limitNanoUsd: nanoUsd(usd), window: 'total' } : SPENT
+}
+
+function nanoUsd(usd: number): NanoUsd {
+  return parseNanoUsd(Math.max(usd, 1e-6).toFixed(6)) ?? 0n
 }
 
 function durationDays(text: string): number | undefined {
@@ -181,7 +210,7 @@ interface Spending {
 }
 
 function addSpending(draft: ImportDraft, { key, spend, note }: Spending): void {
-  const nanoUsd = parseNanoUsd(Number(spend ?? 0).toFixed(9))
-  if (nanoUsd !== undefined && nanoUsd > 0n)
-    draft.entries.push({ key, nanoUsd, note: note.slice(0, 200), kind: 'spent' })
+  const amount = parseNanoUsd(Number(spend ?? 0).toFixed(9))
+  if (amount !== undefined && amount > 0n)
+    draft.entries.push({ key, nanoUsd: amount, note: note.slice(0, 200), kind: 'spent' })
 }

@@ -162,17 +162,16 @@ function importToken(draft: ImportDraft, token: Json, now: number): void {
   const subject = `token: ${name}`
   const expiry = Number(token['expired_time'] ?? -1)
   const expiresAt = expiry > 0 ? expiry * 1000 : undefined
-  const isEnded = Number(token['status']) !== ENABLED || (expiresAt ?? now + 1) <= now
+  const unlimited = token['unlimited_quota'] === true || Number(token['unlimited_quota']) === 1
+  const budget = unlimited ? undefined : (usdOfQuota(token['remain_quota']) ?? 0n)
+  const isEnded = Number(token['status']) !== ENABLED || (expiresAt ?? now + 1) <= now || budget === 0n
   if (key === '' || isEnded) {
     const text = key === '' ? 'The export has no key.' : 'It is disabled, exhausted or expired.'
     draft.findings.push({ status: 'no_equal', subject, text, advice: 'Create a new key if it is needed.' })
     return
   }
-  const unlimited = token['unlimited_quota'] === true || Number(token['unlimited_quota']) === 1
-  const budget = unlimited ? undefined : usdOfQuota(token['remain_quota'])
   if (budget !== undefined) {
-    const text = 'The rest of its quota became its budget for each calendar month.'
-    draft.findings.push({ status: 'changed', subject, text, advice: 'Change monthly_budget_usd of the key.' })
+    draft.findings.push({ status: 'taken', subject, text: 'the rest of its quota, as a budget that never resets' })
   }
   const ranges = listText(token['subnet'])
   const known = ranges.filter((range) => parseAddressRange(range) !== undefined)
@@ -183,7 +182,7 @@ function importToken(draft: ImportDraft, token: Json, now: number): void {
     models: listText(token['models']),
     ipAllowlist: known,
     requestsPerMinute: undefined,
-    monthlyBudgetNanoUsd: budget,
+    budget: budget === undefined ? undefined : { limitNanoUsd: budget, window: 'total' },
     expiresAt,
     team: undefined,
   })
