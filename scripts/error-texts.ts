@@ -34,6 +34,10 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The conversation is longer than the model can read.',
     action: 'Shorten it, lower `max_tokens`, or use a model with a larger `context_window`.',
   },
+  content_blocked: {
+    meaning: 'A guardrail of the account blocked the request, or its answer; the message names it.',
+    action: 'Remove what the message says, or ask who manages the account. See docs/guardrails.md.',
+  },
   content_filter: { meaning: 'The provider rejected the content of the request.', action: 'Change the content.' },
   provider_rejected: {
     meaning: 'The provider rejected the content of the request; the message is its own.',

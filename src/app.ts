@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Agents, createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
 import { auditOfPull, catalogueJobs } from './app/catalogue.ts'
+import { createGuardrails, type Guardrails } from './app/guardrails.ts'
 import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
@@ -110,20 +111,20 @@ export async function createApp(input: AppInput): Promise<App> {
   const webhooks = createWebhooks({ ...input, runtime })
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
-  const byok = createProviderCredentials({ ...input, runtime })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...byok.jobs, ...plainJobs(input, { runtime, webhooks }) }
+  const own = createOwn({ ...input, runtime })
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...own.byok.jobs, ...plainJobs(input, { runtime, webhooks }) }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money, log })
   const streams = createStreams({ ...input, runtime, instanceId: money.instanceId })
   const telemetry = await createTelemetry({ ...input, runtime, instanceId: money.instanceId })
-  const base = { runtime, money, limits, streams, byok, telemetry, bodies: createBodies(config) }
+  const base = { runtime, money, limits, streams, ...own, telemetry, bodies: createBodies(config) }
   const gateway = createDataPlane({ ...base, tokens })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
   const parts = { ...base, identity, webhooks, agents, completionStreams, gateway }
   const metrics = createAppMetrics(parts, { strain: pressure.strain, audit: auditStatus(database.db, runtime.clock) })
-  const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), byok]
+  const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), own.byok, own.guardrails]
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server.host, money)
@@ -147,6 +148,11 @@ export async function createApp(input: AppInput): Promise<App> {
       await closeParts(open).finally(webhooks.close)
     },
   }
+}
+
+/** What accounts set up for their own requests. */
+function createOwn(input: Parameters<typeof createProviderCredentials>[0]): Pick<Parts, 'byok' | 'guardrails'> {
+  return { byok: createProviderCredentials(input), guardrails: createGuardrails(input) }
 }
 
 /** Calls of the gateway itself, which arrive over no connection, begin their own trace. */
@@ -263,6 +269,7 @@ interface Parts {
   readonly agents: Agents
   /** Credentials of accounts' own at providers. */
   readonly byok: ProviderCredentials
+  readonly guardrails: Guardrails
   /** Of completions that have just ended. */
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
@@ -333,6 +340,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
   await app.register(creditAdminRoutes({ ...deps, credit: money.creditService, writeAudit }))
   await parts.telemetry.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
+  await parts.guardrails.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
   await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })
   await agents.addApiRoutes(app, { ...deps, cursorKey, inTeam: identity.inTeam, authenticate, instanceId, wake })
@@ -393,18 +401,19 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Ap
   )
 }
 
-interface DataPlaneInput extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams' | 'byok'> {
+interface DataPlaneInput extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams' | 'byok' | 'guardrails'> {
   readonly tokens: TokenCounter
 }
 
 function createDataPlane(input: DataPlaneInput): Gateway {
-  const { runtime, money, tokens, limits, streams, byok } = input
+  const { runtime, money, tokens, limits, streams, byok, guardrails } = input
   const { ids, now, clock, upstreams, health, models, config } = runtime
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
       admit: limits.admit,
       byok: byok.port,
+      guardrails: guardrails.port,
       credit: money.credit,
       idempotency: money.idempotency,
       models,

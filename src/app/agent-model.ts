@@ -183,6 +183,7 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
     plan: account.plan,
     dataPolicies: storedPolicies([account.data_policy]),
     providerCredentials: account.provider_credentials ?? undefined,
+    guardrails: account.guardrails ?? undefined,
     scopes: new Set(inRole(device.scopes, role)),
   }
 }
@@ -197,7 +198,9 @@ async function callerOfMember({ db }: CreatorInput, accountId: AccountId, { keyI
   const providerCredentials = version ?? undefined
   const teams = await teamRolesOf(db, { accountId, userId })
   const rights = { role, teams, scopes: rightsOfRole(role) }
-  return { ...PERSON, kind: 'session', accountId, keyId, userId, plan, dataPolicies, providerCredentials, ...rights }
+  const guardrails = account.guardrails ?? undefined
+  const person = { ...PERSON, kind: 'session', accountId, keyId, userId, plan } as const
+  return { ...person, dataPolicies, providerCredentials, guardrails, ...rights }
 }
 
 const PERSON = { models: undefined, requestsPerMinute: undefined, monthlyBudgetNanoUsd: undefined }
@@ -218,7 +221,7 @@ async function roleOf(db: Kysely<Database>, accountId: AccountId, userId: UserId
 function accountOf(db: Kysely<Database>, accountId: AccountId) {
   const query = db
     .selectFrom('account')
-    .select(['plan', 'provider_credentials', 'data_policy'])
+    .select(['plan', 'provider_credentials', 'guardrails', 'data_policy'])
     .where('id', '=', accountId)
   return query.executeTakeFirst()
 }

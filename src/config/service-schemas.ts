@@ -199,6 +199,15 @@ export const WEBHOOKS_SCHEMA = defaultedSection(
   { description: 'Webhooks.' },
 )
 
+export const GUARDRAILS_SCHEMA = defaultedSection(
+  {
+    allow_private_networks: Type.Optional(
+      Type.Boolean({ description: 'Also call hooks in private and loopback networks. Default: as for webhooks.' }),
+    ),
+  },
+  { description: 'Guardrails.' },
+)
+
 const gitCredential = section(
   {
     accounts: Type.Array(text('An account ID.'), { minItems: 1, description: 'Accounts whose agents may use it.' }),

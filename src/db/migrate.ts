@@ -24,6 +24,7 @@ import {
 import { teams, telemetryDestinations } from './migrations/0021-0025.ts'
 import { attribution } from './migrations/attribution.ts'
 import { budgets } from './migrations/budgets.ts'
+import { guardrails } from './migrations/guardrails.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0024-attribution', statements: attribution },
   { name: '0025-telemetry-destinations', statements: telemetryDestinations },
   { name: '0026-provisioning', statements: provisioning },
+  { name: '0027-guardrails', statements: guardrails },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

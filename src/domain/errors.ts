@@ -13,6 +13,7 @@ const CATALOGUE = {
   invalid_header: { status: 400, type: 'invalid_request', retryable: false },
   no_candidates: { status: 400, type: 'invalid_request', retryable: false },
   context_length_exceeded: { status: 400, type: 'invalid_request', retryable: false },
+  content_blocked: { status: 400, type: 'invalid_request', retryable: false },
   content_filter: { status: 400, type: 'invalid_request', retryable: false },
   provider_rejected: { status: 400, type: 'invalid_request', retryable: false },
   previous_response_not_found: { status: 400, type: 'invalid_request', retryable: false },

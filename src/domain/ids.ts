@@ -29,6 +29,7 @@ const PREFIXES = {
   budget: 'bud_',
   budgetRaise: 'bra_',
   group: 'grp_',
+  guardrail: 'grd_',
 } as const
 type Kind = keyof typeof PREFIXES
 type Id<Name extends Kind> = string & { readonly __id: (typeof PREFIXES)[Name] }
@@ -56,6 +57,7 @@ export type TeamId = Id<'team'>
 export type BudgetId = Id<'budget'>
 /** A group of an identity provider. */
 export type GroupId = Id<'group'>
+export type GuardrailId = Id<'guardrail'>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8

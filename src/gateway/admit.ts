@@ -12,7 +12,8 @@ import type { BodyFindings } from '../domain/json-body.ts'
 import type { RequestTrace } from '../domain/trace.ts'
 import type { ClientApi } from '../protocols/client-api.ts'
 import { readRoutingHeader } from '../protocols/routing-fields.ts'
-import type { AdmittedRequest, RoutedModel } from './completion.ts'
+import type { AdmittedRequest, GuardedRequest, RoutedModel } from './completion.ts'
+import { checkGuarded } from './guardrails/prompt.ts'
 import type { Admission, GatewayPorts, StoreAnswer } from './ports.ts'
 import { isOwn } from './routing/account-credentials.ts'
 import { joinRoutes, routeRequest, withMember } from './routing/candidates.ts'
@@ -47,6 +48,8 @@ export interface Incoming {
   readonly store?: StoreAnswer | undefined
   /** Undefined: the request is not traced. */
   readonly trace?: RequestTrace | undefined
+  /** Set by the pipeline: the guardrails that were applied to `body`. */
+  readonly guarded?: GuardedRequest | undefined
 }
 
 /** The request, for the models that may answer it. @param ignored Fields that have no effect. @throws GatewayError */
@@ -111,6 +114,7 @@ function admitWith(
       ? alone(weigh(requested.first, weighing))
       : weighAll(requested, weighing)
   if (incoming.trace !== undefined) describeRequest(incoming.trace, first)
+  if (incoming.guarded !== undefined) checkGuarded(incoming.guarded.guard, first.request, first.worst.likelyTokens)
   const withLimits = (limits: Admission): AdmittedRequest => ({
     id: ports.ids.completion(),
     api,
@@ -133,6 +137,7 @@ function admitWith(
     attribution,
     store: incoming.store,
     trace: incoming.trace,
+    guarded: incoming.guarded,
   })
   const limits = ports.admit(caller, () => worstTokens(first, fallbacks))
   return limits instanceof Promise ? limits.then(withLimits) : withLimits(limits)

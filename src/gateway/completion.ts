@@ -7,6 +7,7 @@ import type { ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote, CompletionRecord } from '../domain/completion.ts'
 import type { Hold, IdempotentRun, RunningEstimate } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
+import type { Guard } from '../domain/guardrails/guard.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { CompletionId } from '../domain/ids.ts'
 import type { Model } from '../domain/model.ts'
@@ -66,6 +67,14 @@ export interface AdmittedRequest extends RoutedModel {
   readonly store?: StoreAnswer | undefined
   /** Undefined: the request is not traced. */
   readonly trace?: RequestTrace | undefined
+  /** The guardrails that apply to the answer, and what they masked of the prompt. */
+  readonly guarded?: GuardedRequest | undefined
+}
+
+export interface GuardedRequest {
+  readonly guard: Guard
+  /** Texts of the prompt that were masked. */
+  readonly masked: number
 }
 
 /** What is held for a request, and the limits that follow from it. Replaced by hold.ts, and by attempt.ts with the model. */

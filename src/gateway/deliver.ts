@@ -7,6 +7,8 @@ import { usdNumber, usdText } from '../domain/money.ts'
 import { reach } from '../lib/crash-point.ts'
 import type { AnswerHead, AnswerStream, Bill, WholeAnswer } from '../protocols/client-api.ts'
 import type { AdmittedRequest, Answering, AttemptState, Completion } from './completion.ts'
+import { createAnswerGuard } from './guardrails/answer.ts'
+import type { AnswerGuard } from './guardrails/hooked-answer.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { commitAnswer, commitStream, lastWords, wholeAnswer } from './resumable/idempotency.ts'
 import { calledText, withMember } from './routing/candidates.ts'
@@ -71,23 +73,33 @@ function renderStored(
   }))
 }
 
-async function gather({ admitted, attempt }: Completion, { calls, spread }: Answering): Promise<WholeAnswer> {
+async function gather(completion: Completion, { calls, spread }: Answering): Promise<WholeAnswer> {
+  const { admitted, attempt } = completion
   const answer = admitted.api.createAnswer(admitted.request, admitted.id)
   const events: ChatEvent[] = []
+  const put = (passed: readonly ChatEvent[], position: number): void => {
+    for (const event of passed) answer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
+  }
   for (let position = 0; position < calls.length; position++) {
     const call = calls[position]
     const usage = attempt.usages[position]
     if (call === undefined || usage === undefined) continue
+    const guard = answerGuardOf(completion)
     do {
       call.arrived(events)
-      for (const event of events) {
-        meter(usage, event)
-        answer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
-      }
+      for (const event of events) meter(usage, event)
+      put(guard === undefined ? events : await guard.push(events), position)
       events.length = 0
     } while (!call.complete() && (await call.next(events)))
+    if (guard !== undefined) put(await guard.end(), position)
   }
   return answer
+}
+
+/** Undefined where no guardrail concerns answers. */
+function answerGuardOf({ admitted, current }: Completion): AnswerGuard | undefined {
+  const { guarded, requestId, caller } = admitted
+  return guarded && createAnswerGuard(guarded.guard, { requestId, keyId: caller.keyId, model: current.answersAs })
 }
 
 export interface StreamDelivery extends Surroundings {
@@ -155,9 +167,33 @@ interface Relay {
   readonly coverage: Coverage
 }
 
+/** Where guardrails withhold text, what is withheld is relayed at the end, also of an answer that breaks off. */
+async function relay(delivery: StreamDelivery, relayed: Relay): Promise<void> {
+  const guard = answerGuardOf(delivery.completion)
+  if (guard === undefined) return relayEvents(delivery, relayed)
+  try {
+    await relayEvents(delivery, relayed, guard)
+  } catch (error) {
+    await relayRest(delivery, relayed, guard).catch(() => {}) // it is blocked, too
+    throw error
+  }
+  await relayRest(delivery, relayed, guard)
+}
+
+async function relayRest(delivery: StreamDelivery, relayed: Relay, guard: AnswerGuard): Promise<void> {
+  let rest = ''
+  for (const event of await guard.end()) rest += render(delivery, relayed, event)
+  if (rest !== '') await write(delivery, rest)
+}
+
+function render({ renderer }: StreamDelivery, { spread, position }: Relay, event: ChatEvent): string {
+  return renderer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
+}
+
 /** One write, and at most one wait, for each network read. */
-async function relay(delivery: StreamDelivery, { call, position, spread, coverage }: Relay): Promise<void> {
-  const { renderer, completion, ports } = delivery
+async function relayEvents(delivery: StreamDelivery, relayed: Relay, guard?: AnswerGuard): Promise<void> {
+  const { completion, ports } = delivery
+  const { call, position, coverage } = relayed
   const { usages } = completion.attempt
   const usage = usages[position] ?? createCallUsage()
   const events: ChatEvent[] = []
@@ -166,8 +202,9 @@ async function relay(delivery: StreamDelivery, { call, position, spread, coverag
     let text = ''
     for (const event of events) {
       meter(usage, event)
-      text += renderer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
+      if (guard === undefined) text += render(delivery, relayed, event)
     }
+    if (guard !== undefined) for (const event of await guard.push(events)) text += render(delivery, relayed, event)
     events.length = 0
     if (before === 0 && usage.length > 0) usage.begunAt = ports.clock()
     // Where figures come with each chunk, they come before the text that they cover.
@@ -222,7 +259,7 @@ export function completionHeaders(
   { clock, now }: GatewayPorts,
   atEnd = NONE,
 ): Record<string, string> {
-  const { limits, receivedAt, request } = admitted
+  const { limits, receivedAt, request, guarded } = admitted
   const { model } = current
   const headers = limitHeaders(limits)
   if (model.deprecationDate !== undefined) Object.assign(headers, deprecationHeaders(model, now()))
@@ -231,6 +268,7 @@ export function completionHeaders(
   const route = routeText(attempt, skipped)
   if (route !== '') headers['x-turnpike-route'] = route
   headers['x-turnpike-attempts'] = String(count)
+  if (guarded !== undefined && guarded.masked > 0) headers['x-turnpike-guardrails'] = `masked=${guarded.masked}`
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)
   const warnings = answering?.calls[0]?.warnings ?? NONE
   const { unheeded = NONE } = request

@@ -2,25 +2,28 @@
  * The data plane: the steps of a chat completion, in order. Start reading here.
  *
  *   1 authenticate  before this file, in http/: who calls
+ *                   guardrails/prompt.ts, where the account has guardrails: its prompt is masked or rejected
  *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
  *   3 admit         admit.ts: models that may answer, candidates, rate limits; then hold.ts: the most that it can cost;
  *                   between the two resumable/answer.ts: a repeat of a request gets the answer of the first
  *   4 select        routing/select.ts: the candidate of the next attempt
  *   5 attempt       attempt.ts: one call or more, until an answer begins; a failed attempt leads back to 4
  *   6 deliver       deliver.ts: the answer, whole or as a stream; each event is metered (usage/meter.ts) before it is
- *                   rendered; top-up.ts while a stream approaches its hold
+ *                   rendered; guardrails/answer.ts in between; top-up.ts while a stream approaches its hold
  *   7 settle        settle.ts: always, exactly once, before the last byte: usage, cost, outcome
  *
  * It must not know SQL, the HTTP server, or any feature: what it needs of them are the ports.
  */
 import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
+import type { Guard } from '../domain/guardrails/guard.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
 import { admit, type Incoming, parse } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
+import { guardPrompt } from './guardrails/prompt.ts'
 import { holdCredit } from './hold.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { answerKeyed } from './resumable/answer.ts'
@@ -60,7 +63,8 @@ export function createGateway(
   const inFlight = createInFlight<Completion>()
   return {
     async complete(incoming, client) {
-      const admitted = admit(ports, incoming)
+      const guard = ports.guardrails?.guardOf(incoming.caller)
+      const admitted = admit(ports, guard === undefined ? incoming : await guarded(incoming, guard))
       const completion = createCompletion(admitted instanceof Promise ? await admitted : admitted)
       const remove = inFlight.add(completion)
       client.onLeave(() => disconnect(completion))
@@ -109,6 +113,15 @@ const DEFAULT_GRACE_MS = 15_000
 
 function unsettledHold({ reservation, outcome }: Completion): Hold | undefined {
   return outcome.record === undefined ? reservation.hold : undefined
+}
+
+/** The request as guardrails leave it: with its prompt masked. */
+async function guarded(incoming: Incoming, finding: Guard | Promise<Guard | undefined>): Promise<Incoming> {
+  const guard = finding instanceof Promise ? await finding : finding
+  if (guard === undefined) return incoming
+  const { body, masked } = await guardPrompt(guard, incoming)
+  const findings = masked === 0 ? incoming.findings : undefined // they describe another text
+  return { ...incoming, body, findings, guarded: { guard, masked } }
 }
 
 interface Surroundings {

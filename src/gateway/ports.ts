@@ -5,6 +5,7 @@
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
 import type { CompletionSignal } from '../domain/completion.ts'
 import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
+import type { GuardrailsPort } from '../domain/guardrails/guard.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { LimitStates } from '../domain/limits.ts'
@@ -41,6 +42,8 @@ export interface GatewayPorts {
   readonly health: Health
   /** Credentials of accounts' own at providers; undefined: no account has any. */
   readonly byok?: AccountCredentialsPort
+  /** Rules about what prompts and answers may contain; undefined: no account has any. */
+  readonly guardrails?: GuardrailsPort
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
   /** Reports how a completion ended. Must not throw and must not block. */

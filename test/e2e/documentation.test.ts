@@ -31,6 +31,7 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
   ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'test/e2e/documentation/devices.test.ts'],
   ['docs/embeddings.md', 'curl http://localhost:7575/v1/embeddings', 'test/e2e/embeddings.test.ts'],
   ['docs/embeddings.md', 'curl http://localhost:7575/v1/rerank', 'test/e2e/rerank.test.ts'],
+  ['docs/guardrails.md', 'curl http://localhost:7575/v1/guardrails', 'test/e2e/guardrails.test.ts'],
   ['docs/idempotency.md', 'await client', 'test/e2e/documentation/programs.test.ts'],
   ['docs/idempotency.md', 'client.chat', 'test/e2e/documentation/programs.test.ts'],
   ['docs/invoices.md', 'curl', 'test/e2e/documentation/programs.test.ts'],

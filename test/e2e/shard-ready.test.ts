@@ -33,6 +33,7 @@ const TENANT_TABLES = [
   'audit',
   'provider_credential',
   'telemetry_destination',
+  'guardrail',
   'webhook',
   'event',
   'delivery',

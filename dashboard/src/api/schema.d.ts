@@ -388,6 +388,26 @@ export interface paths {
          */
         patch: operations["patchProviderCredentialsById"];
     };
+    "/v1/guardrails": {
+        /** List guardrails */
+        get: operations["getGuardrails"];
+        /**
+         * Create a guardrail
+         * @description Applies to every request of the account, or of `keys`, within a second, in all processes. A blocked request gets 400 `content_blocked` and is not charged; a blocked answer ends with that error and is charged for what its provider delivered.
+         */
+        post: operations["postGuardrails"];
+    };
+    "/v1/guardrails/{id}": {
+        /** Get a guardrail */
+        get: operations["getGuardrailsById"];
+        /** Delete a guardrail */
+        delete: operations["deleteGuardrailsById"];
+        /**
+         * Change a guardrail
+         * @description Changes only the fields that are sent; `rules` replaces all rules.
+         */
+        patch: operations["patchGuardrailsById"];
+    };
     "/v1/admin/providers": {
         /**
          * List providers
@@ -6658,6 +6678,700 @@ export interface operations {
                             email: string;
                             name: string;
                         } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getGuardrails: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "guardrail";
+                            /** @description Errors name it. */
+                            name: string;
+                            rules: ({
+                                /** @enum {string} */
+                                kind: "secrets";
+                                /**
+                                 * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                                 * @enum {string}
+                                 */
+                                action: "mask" | "block";
+                                /** @description Default: both. */
+                                applies_to?: ("prompt" | "answer")[];
+                            } | {
+                                /** @enum {string} */
+                                kind: "pii";
+                                /**
+                                 * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                                 * @enum {string}
+                                 */
+                                action: "mask" | "block";
+                                /** @description Default: both. */
+                                applies_to?: ("prompt" | "answer")[];
+                                /** @description Default: all but `ip_address`. */
+                                types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
+                            } | {
+                                /** @enum {string} */
+                                kind: "regex";
+                                /**
+                                 * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                                 * @enum {string}
+                                 */
+                                action: "mask" | "block";
+                                /** @description Default: both. */
+                                applies_to?: ("prompt" | "answer")[];
+                                /** @description RE2 syntax, which takes linear time. */
+                                pattern?: string;
+                                /** @description Whole words or phrases. */
+                                words?: string[];
+                                /** @description Default: words ignore case, patterns do not. */
+                                ignore_case?: boolean;
+                                /** @description Default: [REDACTED] */
+                                replacement?: string;
+                                /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
+                                window?: number;
+                            } | {
+                                /** @enum {string} */
+                                kind: "max_prompt";
+                                /** @enum {string} */
+                                action?: "block";
+                                /** @description Of all texts of the prompt. */
+                                max_characters?: number;
+                                /** @description As the gateway estimates them. */
+                                max_tokens?: number;
+                            } | {
+                                /** @enum {string} */
+                                kind: "tools";
+                                /** @enum {string} */
+                                action?: "block";
+                                /** @description Names of the only tools that requests may have; empty: none. */
+                                allowed: string[];
+                            } | {
+                                /** @enum {string} */
+                                kind: "http";
+                                /**
+                                 * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                                 * @enum {string}
+                                 */
+                                action?: "mask" | "block";
+                                url: string;
+                                /** @description `pre`: prompts. `post`: whole answers, which are withheld until the hook has answered. `stream`: answers, piece by piece. Default: `pre`. */
+                                stages?: ("pre" | "post" | "stream")[];
+                                /** @description Default: 2000. */
+                                timeout_ms?: number;
+                                /**
+                                 * @description What happens where the hook does not answer in time: `open` lets pass, `closed` (default) blocks.
+                                 * @enum {string}
+                                 */
+                                fail?: "open" | "closed";
+                            })[];
+                            /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                            teams: string[] | null;
+                            /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                            keys: string[] | null;
+                            enabled: boolean;
+                            /** @description Verifies the signature of calls to the account’s hooks, as of webhooks. Null: no rule has a hook. */
+                            signing_secret: string | null;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                            /** @description ISO 8601 UTC. */
+                            updated_at: string;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postGuardrails: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Errors name it. */
+                    name: string;
+                    rules: ({
+                        /** @enum {string} */
+                        kind: "secrets";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action: "mask" | "block";
+                        /** @description Default: both. */
+                        applies_to?: ("prompt" | "answer")[];
+                    } | {
+                        /** @enum {string} */
+                        kind: "pii";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action: "mask" | "block";
+                        /** @description Default: both. */
+                        applies_to?: ("prompt" | "answer")[];
+                        /** @description Default: all but `ip_address`. */
+                        types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
+                    } | {
+                        /** @enum {string} */
+                        kind: "regex";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action: "mask" | "block";
+                        /** @description Default: both. */
+                        applies_to?: ("prompt" | "answer")[];
+                        /** @description RE2 syntax, which takes linear time. */
+                        pattern?: string;
+                        /** @description Whole words or phrases. */
+                        words?: string[];
+                        /** @description Default: words ignore case, patterns do not. */
+                        ignore_case?: boolean;
+                        /** @description Default: [REDACTED] */
+                        replacement?: string;
+                        /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
+                        window?: number;
+                    } | {
+                        /** @enum {string} */
+                        kind: "max_prompt";
+                        /** @enum {string} */
+                        action?: "block";
+                        /** @description Of all texts of the prompt. */
+                        max_characters?: number;
+                        /** @description As the gateway estimates them. */
+                        max_tokens?: number;
+                    } | {
+                        /** @enum {string} */
+                        kind: "tools";
+                        /** @enum {string} */
+                        action?: "block";
+                        /** @description Names of the only tools that requests may have; empty: none. */
+                        allowed: string[];
+                    } | {
+                        /** @enum {string} */
+                        kind: "http";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action?: "mask" | "block";
+                        url: string;
+                        /** @description `pre`: prompts. `post`: whole answers, which are withheld until the hook has answered. `stream`: answers, piece by piece. Default: `pre`. */
+                        stages?: ("pre" | "post" | "stream")[];
+                        /** @description Default: 2000. */
+                        timeout_ms?: number;
+                        /**
+                         * @description What happens where the hook does not answer in time: `open` lets pass, `closed` (default) blocks.
+                         * @enum {string}
+                         */
+                        fail?: "open" | "closed";
+                    })[];
+                    /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                    teams?: string[] | null;
+                    /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                    keys?: string[] | null;
+                    /** @description Default: true. */
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "guardrail";
+                        /** @description Errors name it. */
+                        name: string;
+                        rules: ({
+                            /** @enum {string} */
+                            kind: "secrets";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "pii";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                            /** @description Default: all but `ip_address`. */
+                            types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "regex";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                            /** @description RE2 syntax, which takes linear time. */
+                            pattern?: string;
+                            /** @description Whole words or phrases. */
+                            words?: string[];
+                            /** @description Default: words ignore case, patterns do not. */
+                            ignore_case?: boolean;
+                            /** @description Default: [REDACTED] */
+                            replacement?: string;
+                            /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
+                            window?: number;
+                        } | {
+                            /** @enum {string} */
+                            kind: "max_prompt";
+                            /** @enum {string} */
+                            action?: "block";
+                            /** @description Of all texts of the prompt. */
+                            max_characters?: number;
+                            /** @description As the gateway estimates them. */
+                            max_tokens?: number;
+                        } | {
+                            /** @enum {string} */
+                            kind: "tools";
+                            /** @enum {string} */
+                            action?: "block";
+                            /** @description Names of the only tools that requests may have; empty: none. */
+                            allowed: string[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "http";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action?: "mask" | "block";
+                            url: string;
+                            /** @description `pre`: prompts. `post`: whole answers, which are withheld until the hook has answered. `stream`: answers, piece by piece. Default: `pre`. */
+                            stages?: ("pre" | "post" | "stream")[];
+                            /** @description Default: 2000. */
+                            timeout_ms?: number;
+                            /**
+                             * @description What happens where the hook does not answer in time: `open` lets pass, `closed` (default) blocks.
+                             * @enum {string}
+                             */
+                            fail?: "open" | "closed";
+                        })[];
+                        /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                        teams: string[] | null;
+                        /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                        keys: string[] | null;
+                        enabled: boolean;
+                        /** @description Verifies the signature of calls to the account’s hooks, as of webhooks. Null: no rule has a hook. */
+                        signing_secret: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description ISO 8601 UTC. */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getGuardrailsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "guardrail";
+                        /** @description Errors name it. */
+                        name: string;
+                        rules: ({
+                            /** @enum {string} */
+                            kind: "secrets";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "pii";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                            /** @description Default: all but `ip_address`. */
+                            types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "regex";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                            /** @description RE2 syntax, which takes linear time. */
+                            pattern?: string;
+                            /** @description Whole words or phrases. */
+                            words?: string[];
+                            /** @description Default: words ignore case, patterns do not. */
+                            ignore_case?: boolean;
+                            /** @description Default: [REDACTED] */
+                            replacement?: string;
+                            /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
+                            window?: number;
+                        } | {
+                            /** @enum {string} */
+                            kind: "max_prompt";
+                            /** @enum {string} */
+                            action?: "block";
+                            /** @description Of all texts of the prompt. */
+                            max_characters?: number;
+                            /** @description As the gateway estimates them. */
+                            max_tokens?: number;
+                        } | {
+                            /** @enum {string} */
+                            kind: "tools";
+                            /** @enum {string} */
+                            action?: "block";
+                            /** @description Names of the only tools that requests may have; empty: none. */
+                            allowed: string[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "http";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action?: "mask" | "block";
+                            url: string;
+                            /** @description `pre`: prompts. `post`: whole answers, which are withheld until the hook has answered. `stream`: answers, piece by piece. Default: `pre`. */
+                            stages?: ("pre" | "post" | "stream")[];
+                            /** @description Default: 2000. */
+                            timeout_ms?: number;
+                            /**
+                             * @description What happens where the hook does not answer in time: `open` lets pass, `closed` (default) blocks.
+                             * @enum {string}
+                             */
+                            fail?: "open" | "closed";
+                        })[];
+                        /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                        teams: string[] | null;
+                        /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                        keys: string[] | null;
+                        enabled: boolean;
+                        /** @description Verifies the signature of calls to the account’s hooks, as of webhooks. Null: no rule has a hook. */
+                        signing_secret: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description ISO 8601 UTC. */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteGuardrailsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchGuardrailsById: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Errors name it. */
+                    name?: string;
+                    rules?: ({
+                        /** @enum {string} */
+                        kind: "secrets";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action: "mask" | "block";
+                        /** @description Default: both. */
+                        applies_to?: ("prompt" | "answer")[];
+                    } | {
+                        /** @enum {string} */
+                        kind: "pii";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action: "mask" | "block";
+                        /** @description Default: both. */
+                        applies_to?: ("prompt" | "answer")[];
+                        /** @description Default: all but `ip_address`. */
+                        types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
+                    } | {
+                        /** @enum {string} */
+                        kind: "regex";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action: "mask" | "block";
+                        /** @description Default: both. */
+                        applies_to?: ("prompt" | "answer")[];
+                        /** @description RE2 syntax, which takes linear time. */
+                        pattern?: string;
+                        /** @description Whole words or phrases. */
+                        words?: string[];
+                        /** @description Default: words ignore case, patterns do not. */
+                        ignore_case?: boolean;
+                        /** @description Default: [REDACTED] */
+                        replacement?: string;
+                        /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
+                        window?: number;
+                    } | {
+                        /** @enum {string} */
+                        kind: "max_prompt";
+                        /** @enum {string} */
+                        action?: "block";
+                        /** @description Of all texts of the prompt. */
+                        max_characters?: number;
+                        /** @description As the gateway estimates them. */
+                        max_tokens?: number;
+                    } | {
+                        /** @enum {string} */
+                        kind: "tools";
+                        /** @enum {string} */
+                        action?: "block";
+                        /** @description Names of the only tools that requests may have; empty: none. */
+                        allowed: string[];
+                    } | {
+                        /** @enum {string} */
+                        kind: "http";
+                        /**
+                         * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                         * @enum {string}
+                         */
+                        action?: "mask" | "block";
+                        url: string;
+                        /** @description `pre`: prompts. `post`: whole answers, which are withheld until the hook has answered. `stream`: answers, piece by piece. Default: `pre`. */
+                        stages?: ("pre" | "post" | "stream")[];
+                        /** @description Default: 2000. */
+                        timeout_ms?: number;
+                        /**
+                         * @description What happens where the hook does not answer in time: `open` lets pass, `closed` (default) blocks.
+                         * @enum {string}
+                         */
+                        fail?: "open" | "closed";
+                    })[];
+                    /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                    teams?: string[] | null;
+                    /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                    keys?: string[] | null;
+                    /** @description Default: true. */
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "guardrail";
+                        /** @description Errors name it. */
+                        name: string;
+                        rules: ({
+                            /** @enum {string} */
+                            kind: "secrets";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "pii";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                            /** @description Default: all but `ip_address`. */
+                            types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "regex";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action: "mask" | "block";
+                            /** @description Default: both. */
+                            applies_to?: ("prompt" | "answer")[];
+                            /** @description RE2 syntax, which takes linear time. */
+                            pattern?: string;
+                            /** @description Whole words or phrases. */
+                            words?: string[];
+                            /** @description Default: words ignore case, patterns do not. */
+                            ignore_case?: boolean;
+                            /** @description Default: [REDACTED] */
+                            replacement?: string;
+                            /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
+                            window?: number;
+                        } | {
+                            /** @enum {string} */
+                            kind: "max_prompt";
+                            /** @enum {string} */
+                            action?: "block";
+                            /** @description Of all texts of the prompt. */
+                            max_characters?: number;
+                            /** @description As the gateway estimates them. */
+                            max_tokens?: number;
+                        } | {
+                            /** @enum {string} */
+                            kind: "tools";
+                            /** @enum {string} */
+                            action?: "block";
+                            /** @description Names of the only tools that requests may have; empty: none. */
+                            allowed: string[];
+                        } | {
+                            /** @enum {string} */
+                            kind: "http";
+                            /**
+                             * @description `mask` replaces what is found; `block` rejects the request, or ends its answer.
+                             * @enum {string}
+                             */
+                            action?: "mask" | "block";
+                            url: string;
+                            /** @description `pre`: prompts. `post`: whole answers, which are withheld until the hook has answered. `stream`: answers, piece by piece. Default: `pre`. */
+                            stages?: ("pre" | "post" | "stream")[];
+                            /** @description Default: 2000. */
+                            timeout_ms?: number;
+                            /**
+                             * @description What happens where the hook does not answer in time: `open` lets pass, `closed` (default) blocks.
+                             * @enum {string}
+                             */
+                            fail?: "open" | "closed";
+                        })[];
+                        /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                        teams: string[] | null;
+                        /** @description IDs: only for the requests of these keys, with those of the keys that they created, and of these teams. Null for both: for the whole account. */
+                        keys: string[] | null;
+                        enabled: boolean;
+                        /** @description Verifies the signature of calls to the account’s hooks, as of webhooks. Null: no rule has a hook. */
+                        signing_secret: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description ISO 8601 UTC. */
+                        updated_at: string;
                     };
                 };
             };

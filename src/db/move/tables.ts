@@ -48,6 +48,7 @@ export const MOVED_TABLES: readonly string[] = [
   'audit',
   'provider_credential',
   'telemetry_destination',
+  'guardrail',
   'webhook',
   'event',
   'delivery',

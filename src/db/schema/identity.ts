@@ -6,6 +6,7 @@ import type {
   AuditId,
   DeviceId,
   GroupId,
+  GuardrailId,
   InvitationId,
   KeyId,
   ProviderCredentialId,
@@ -27,6 +28,22 @@ export interface PersonTable {
 }
 
 /** A credential of an account's own at a provider. */
+export interface GuardrailTable {
+  account_id: AccountId
+  id: GuardrailId
+  name: string
+  /** JSON list of `GuardrailRule`. */
+  rules: string
+  /** JSON list of team IDs; null, as the keys: of the whole account. */
+  teams: string | null
+  /** JSON list of key IDs. */
+  keys: string | null
+  enabled: 0 | 1
+  created_by: UserId | null
+  created_at: number
+  updated_at: number
+}
+
 export interface ProviderCredentialTable {
   account_id: AccountId
   id: ProviderCredentialId

@@ -33,6 +33,7 @@ export interface Database {
   readonly usage_hour: UsageHourTable
   readonly price_version: PriceVersionTable
   readonly provider_credential: identity.ProviderCredentialTable
+  readonly guardrail: identity.GuardrailTable
   readonly sign_in_link: SignInLinkTable
   readonly setting: SettingTable
   readonly stored_setting: StoredSettingTable
@@ -95,6 +96,8 @@ export interface AccountTable {
   provider_credentials: Generated<number | null>
   /** JSON, see `domain/data-policy.ts`; null: none. */
   data_policy: Generated<string | null>
+  /** Grows with every change of the account's guardrails; null: it never had any. */
+  guardrails: Generated<number | null>
 }
 
 export interface ApiKeyTable {

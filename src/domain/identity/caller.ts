@@ -48,6 +48,8 @@ export interface Caller {
   readonly requireTags?: readonly string[] | undefined
   /** Version of the account's own provider credentials, which grows with every change; undefined: it never had any. */
   readonly providerCredentials?: number | undefined
+  /** Version of the account's guardrails, which grows with every change; undefined: it never had any. */
+  readonly guardrails?: number | undefined
   /** Rights of this credential; full access is expanded. */
   readonly scopes: ReadonlySet<Right>
 }
@@ -78,11 +80,11 @@ export const ROLES = ['owner', 'admin', 'developer', 'billing'] as const
 export type Role = (typeof ROLES)[number]
 
 /** Rights without a scope: keys have them with full access or by `IMPLIED`, tokens never. */
-export const MEMBER_RIGHTS = ['members:read', 'teams:read', 'audit', 'devices'] as const
+export const MEMBER_RIGHTS = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails'] as const
 export type Right = Scope | (typeof MEMBER_RIGHTS)[number]
 
-/** Rights that create credentials and members. Limited keys never have them, whatever their scopes. */
-export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members', 'teams', 'scim'])
+/** Rights that create credentials and members, and lift guardrails. Limited keys never have them, whatever their scopes. */
+export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members', 'teams', 'scim', 'guardrails'])
 
 /** Rights that a scope implies: a key that invites members has the rights of every member. */
 export const IMPLIED: Readonly<Partial<Record<Scope, readonly Right[]>>> = {
@@ -111,6 +113,7 @@ export const RIGHTS: Readonly<Record<Right, { readonly may: string; readonly rol
   teams: { may: 'create, change and archive teams, and decide who is in them', roles: MANAGERS },
   scim: { may: 'provision people and groups from an identity provider', roles: MANAGERS },
   audit: { may: 'read the audit log', roles: MANAGERS },
+  guardrails: { may: 'set guardrails', roles: MANAGERS },
   devices: { may: 'see and disconnect their own devices; owners and admins also those of others', roles: ALL },
 }
 

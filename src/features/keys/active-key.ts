@@ -85,7 +85,8 @@ function keyRows(db: Kysely<Database>) {
         .onRef('team_member.user_id', '=', 'api_key.created_by'),
     )
     .leftJoin('setting', (join) => join.on('setting.key', '=', 'first_account'))
-    .select(['api_key.account_id', 'api_key.id', 'account.plan', 'account.provider_credentials'])
+    .select(['api_key.account_id', 'api_key.id', 'account.plan'])
+    .select(['account.provider_credentials', 'account.guardrails'])
     .select(['account.data_policy as account_policy', 'api_key.data_policy'])
     .select(['scopes', 'ip_allowlist', 'api_key.models', 'api_key.requests_per_minute', 'expires_at', 'revoked_at'])
     .select(['api_key.team_id', 'team.archived_at as team_archived_at', 'team.models as team_models', 'team.endpoints'])
@@ -152,6 +153,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     ]),
     ...effectiveTags([row, ...above]),
     providerCredentials: row.provider_credentials ?? undefined,
+    guardrails: row.guardrails ?? undefined,
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })
   return {

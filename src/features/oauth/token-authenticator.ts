@@ -115,6 +115,7 @@ async function loadToken(source: Required<TokenSource>, digest: string): Promise
     monthlyBudgetNanoUsd: undefined,
     dataPolicies: storedPolicies([row.data_policy]),
     providerCredentials: row.provider_credentials ?? undefined,
+    guardrails: row.guardrails ?? undefined,
     scopes: new Set(scopes),
   })
   return {
@@ -151,6 +152,6 @@ function findRow(db: Kysely<Database>, digest: string) {
     .where('person.disabled_at', 'is', null)
     .select(['device.account_id', 'device.id as device_id', 'device.user_id', 'device.scopes as device_scopes'])
     .select(['device_token.scopes as token_scopes', 'device_token.expires_at', 'member.role', 'account.plan'])
-    .select(['account.provider_credentials', 'account.data_policy'])
+    .select(['account.provider_credentials', 'account.guardrails', 'account.data_policy'])
     .executeTakeFirst()
 }

@@ -8,7 +8,7 @@ import type { Sealer } from '../../db/sealed.ts'
 import type { AccountCredential, AccountCredentials, AccountCredentialsPort } from '../../domain/account-credential.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, ProviderCredentialId } from '../../domain/ids.ts'
-import { createLruCache } from '../../lib/collections.ts'
+import { createVersionedCache } from '../../lib/versioned-cache.ts'
 import { placeOf } from './store.ts'
 
 /** Accounts whose credentials are in memory. */
@@ -38,32 +38,15 @@ interface Entry {
 }
 
 export function createAccountCredentials(input: Input): Pick<AccountCredentialsPort, 'credentialsOf'> {
-  const entries = createLruCache<Entry>(input.capacity ?? MAX_CACHED_ACCOUNTS)
-  const loading = new Map<AccountId, Promise<Entry>>()
-
-  async function load(accountId: AccountId): Promise<Entry> {
-    const entry = await readEntry(input, accountId, entries.get(accountId))
-    entries.set(accountId, entry)
-    return entry
-  }
-  /** One query for concurrent requests; a query that began before a change is not enough for those after it. */
-  async function loadAtLeast(accountId: AccountId, version: number): Promise<Entry> {
-    for (;;) {
-      let running = loading.get(accountId)
-      const isShared = running !== undefined
-      running ??= load(accountId).finally(() => loading.delete(accountId))
-      loading.set(accountId, running)
-      const entry = await running
-      if (entry.version >= version || !isShared) return entry
-    }
-  }
+  const cache = createVersionedCache<Entry>(input.capacity ?? MAX_CACHED_ACCOUNTS, (id, before) =>
+    readEntry(input, id as AccountId, before),
+  )
   return {
     credentialsOf(caller) {
       const { accountId, providerCredentials: version } = caller
       if (version === undefined) return undefined
-      const entry = entries.get(accountId)
-      if (entry !== undefined && entry.version >= version) return ofCaller(entry, caller)
-      return loadAtLeast(accountId, version).then((found) => ofCaller(found, caller))
+      const entry = cache.get(accountId, version)
+      return entry instanceof Promise ? entry.then((found) => ofCaller(found, caller)) : ofCaller(entry, caller)
     },
   }
 }

@@ -108,7 +108,7 @@ function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: Ses
 }
 
 function callerOf(
-  { userId, accountId, role, plan, providerCredentials, dataPolicy, operator }: PersonalSession,
+  { userId, accountId, role, plan, providerCredentials, dataPolicy, guardrails, operator }: PersonalSession,
   teams: Caller['teams'],
 ): Caller {
   return Object.freeze({
@@ -124,6 +124,7 @@ function callerOf(
     dataPolicies: storedPolicies([dataPolicy]),
     providerCredentials: providerCredentials ?? undefined,
     teams,
+    guardrails: guardrails ?? undefined,
     scopes: rightsOfRole(role, { operator }),
   })
 }

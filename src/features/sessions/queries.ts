@@ -95,13 +95,25 @@ export async function findSession(
     .selectAll('session')
     .select(['person.email', 'person.name', 'account.name as account_name', 'account.plan', 'member.role'])
     .select(['account.provider_credentials as providerCredentials', 'account.data_policy as dataPolicy'])
+    .select('account.guardrails')
     .select((is) => firstAccount(is).as('first_account'))
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const { email, name, account_name: accountName, plan, role, providerCredentials, dataPolicy } = row
+  const { email, name, account_name: accountName, plan, role, providerCredentials, dataPolicy, guardrails } = row
   /** The owner of the installation's first account runs the installation. */
   const operator = role === 'owner' && row.first_account === row.account_id
-  return { ...toSession(row), email, name, accountName, plan, providerCredentials, dataPolicy, role, operator }
+  return {
+    ...toSession(row),
+    email,
+    name,
+    accountName,
+    plan,
+    providerCredentials,
+    dataPolicy,
+    guardrails,
+    role,
+    operator,
+  }
 }
 
 export interface SessionPage extends PageRequest {

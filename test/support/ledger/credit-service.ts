@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { migrate } from '../../../src/db/migrate.ts'
 import type { CompletionRecord } from '../../../src/domain/completion.ts'
-import { SCOPES, type Scope } from '../../../src/domain/identity/caller.ts'
+import { MEMBER_RIGHTS, type Right, SCOPES, type Scope } from '../../../src/domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../../src/domain/ids.ts'
 import { type Account, createAccount, findAccount } from '../../../src/features/accounts/queries.ts'
 import { createAccountCredit } from '../../../src/features/credit/account-credit.ts'
@@ -129,7 +129,7 @@ export async function serveRoutes(
       models: undefined,
       requestsPerMinute: undefined,
       monthlyBudgetNanoUsd: undefined,
-      scopes: new Set(scopes === undefined ? SCOPES : (scopes.split(',') as Scope[])),
+      scopes: new Set<Right>(scopes === undefined ? [...SCOPES, ...MEMBER_RIGHTS] : (scopes.split(',') as Scope[])),
     }
   })
   for (const plugin of routes) await app.register(plugin)

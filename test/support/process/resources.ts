@@ -137,6 +137,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
   '/v1/agents': { make: makeAgent, of: 'account', unknownId: `agt_${NOBODYS}` },
   '/v1/provider-credentials': { make: makeProviderCredential, of: 'account', unknownId: `pcr_${NOBODYS}` },
   '/v1/telemetry-destinations': { make: makeDestination, of: 'account', unknownId: `tds_${NOBODYS}` },
+  '/v1/guardrails': { make: makeGuardrail, of: 'account', unknownId: `grd_${NOBODYS}` },
   '/v1/webhooks': { make: makeWebhook, of: 'account', unknownId: `whk_${NOBODYS}` },
   '/v1/webhooks/:id/deliveries': {
     async make(app, owner) {
@@ -280,6 +281,26 @@ async function makeDestination({ database: { db } }: AppForTests, { accountId }:
   await db
     .insertInto('telemetry_destination')
     .values({ ...row, ...times, secrets: randomBytes(60), enabled: 0 })
+    .execute()
+  return id
+}
+
+async function makeGuardrail({ database: { db } }: AppForTests, { accountId }: Owner): Promise<string> {
+  const id = testIds.guardrail()
+  const at = { created_at: Date.now(), updated_at: Date.now() }
+  await db
+    .insertInto('guardrail')
+    .values({
+      account_id: accountId,
+      id,
+      name: 'one',
+      rules: '[]',
+      teams: null,
+      keys: null,
+      enabled: 1,
+      created_by: null,
+      ...at,
+    })
     .execute()
   return id
 }

@@ -1,0 +1,98 @@
+/** Rules about content, compiled to what finds their matches. */
+import type { RE2JS } from 're2js'
+import { GatewayError } from '../errors.ts'
+import { type Match, merge, type Pattern, PII, SECRETS } from './patterns.ts'
+import { type GuardrailRule, type GuardrailSide, type NamedRule, PII_TYPES, type RegexRule } from './rule.ts'
+
+export interface Matcher extends Pattern {
+  readonly guardrail: string
+  readonly kind: GuardrailRule['kind']
+  readonly action: 'mask' | 'block'
+  readonly sides: readonly GuardrailSide[]
+}
+
+/** Characters of an answer that are withheld for a pattern of a rule. */
+export const DEFAULT_WINDOW = 256
+export const MAX_WINDOW = 4096
+export const DEFAULT_REPLACEMENT = '[REDACTED]'
+const BOTH: readonly GuardrailSide[] = ['prompt', 'answer']
+
+/** Rejects with `invalid_value` for a pattern that is not RE2. */
+export async function compileMatchers(rules: readonly NamedRule[]): Promise<readonly Matcher[]> {
+  const compiled: Matcher[] = []
+  for (const { guardrail, rule } of rules) {
+    if (rule.kind !== 'secrets' && rule.kind !== 'pii' && rule.kind !== 'regex') continue
+    const { kind, action, applies_to: sides = BOTH } = rule
+    for (const pattern of await patternsOf(rule)) compiled.push({ ...pattern, guardrail, kind, action, sides })
+  }
+  return compiled
+}
+
+async function patternsOf(rule: GuardrailRule): Promise<readonly Pattern[]> {
+  if (rule.kind === 'secrets') return [SECRETS]
+  if (rule.kind === 'pii') {
+    const types = rule.types ?? PII_TYPES.filter((type) => type !== 'ip_address')
+    return types.map((type) => PII[type])
+  }
+  if (rule.kind !== 'regex') return []
+  const { pattern, words = [] } = rule
+  return [
+    ...(pattern === undefined ? [] : [await re2Pattern(pattern, rule)]),
+    ...(words.length > 0 ? [wordPattern(words, rule)] : []),
+  ]
+}
+
+/** Linear in the text, whatever the expression. */
+async function re2Pattern(
+  source: string,
+  { ignore_case: ignoreCase = false, window = DEFAULT_WINDOW, ...rule }: RegexRule,
+) {
+  const { RE2JS: engine } = await import('re2js')
+  const expression = compiled(engine, source, ignoreCase)
+  return {
+    mask: rule.replacement ?? DEFAULT_REPLACEMENT,
+    find(text: string) {
+      const found: Match[] = []
+      const matcher = expression.matcher(text)
+      while (matcher.find())
+        if (matcher.end() > matcher.start()) found.push({ start: matcher.start(), end: matcher.end() })
+      return found
+    },
+    heldFrom: (text: string) => Math.max(0, text.length - window),
+  }
+}
+
+function compiled(engine: typeof RE2JS, source: string, ignoreCase: boolean): RE2JS {
+  try {
+    return engine.compile(source, ignoreCase ? engine.CASE_INSENSITIVE : 0)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new GatewayError('invalid_value', `The pattern is not a valid RE2 expression: ${reason}`, {
+      param: 'pattern',
+    })
+  }
+}
+
+function wordPattern(words: readonly string[], { ignore_case: ignoreCase = true, replacement }: RegexRule): Pattern {
+  const longest = words.reduce((most, word) => Math.max(most, word.length), 0)
+  const alternatives = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')
+  const expression = new RegExp(`(?<![\\p{L}\\p{N}_])(?:${alternatives})(?![\\p{L}\\p{N}_])`, ignoreCase ? 'giu' : 'gu')
+  return {
+    mask: replacement ?? DEFAULT_REPLACEMENT,
+    find(text) {
+      return [...text.matchAll(expression)].map((match) => ({ start: match.index, end: match.index + match[0].length }))
+    },
+    heldFrom: (text) => Math.max(0, text.length - longest - 1),
+  }
+}
+
+interface Found extends Match {
+  readonly matcher: Matcher
+}
+
+/** What all matchers find, in order, what overlaps joined. */
+export function findAll(matchers: readonly Matcher[], text: string): readonly Found[] {
+  const found: Found[] = []
+  for (const matcher of matchers) for (const match of matcher.find(text)) found.push({ ...match, matcher })
+  return merge(found, (first, second) => (second.matcher.action === 'block' ? second : first))
+}

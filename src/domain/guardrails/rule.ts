@@ -1,0 +1,94 @@
+/** Guardrails: rules of an account about what its prompts and answers may contain. See docs/guardrails.md. */
+import type { KeyId } from '../ids.ts'
+
+export const GUARDRAIL_KINDS = ['secrets', 'pii', 'regex', 'max_prompt', 'tools', 'http'] as const
+export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number]
+
+/** `mask` replaces what is found, `block` rejects the request or ends its answer. */
+export const GUARDRAIL_ACTIONS = ['mask', 'block'] as const
+export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number]
+
+export const GUARDRAIL_SIDES = ['prompt', 'answer'] as const
+export type GuardrailSide = (typeof GUARDRAIL_SIDES)[number]
+
+export const PII_TYPES = ['email', 'phone', 'credit_card', 'iban', 'us_ssn', 'ip_address'] as const
+export type PiiType = (typeof PII_TYPES)[number]
+
+export const HOOK_STAGES = ['pre', 'post', 'stream'] as const
+export type HookStage = (typeof HOOK_STAGES)[number]
+
+interface ContentRule {
+  readonly action: GuardrailAction
+  /** Absent: both. */
+  readonly applies_to?: readonly GuardrailSide[]
+}
+export interface SecretsRule extends ContentRule {
+  readonly kind: 'secrets'
+}
+export interface PiiRule extends ContentRule {
+  readonly kind: 'pii'
+  /** Absent: all but `ip_address`. */
+  readonly types?: readonly PiiType[]
+}
+export interface RegexRule extends ContentRule {
+  readonly kind: 'regex'
+  /** RE2 syntax. */
+  readonly pattern?: string
+  /** Whole words or phrases. */
+  readonly words?: readonly string[]
+  /** Absent: words ignore case, patterns do not. */
+  readonly ignore_case?: boolean
+  /** Absent: `[REDACTED]`. */
+  readonly replacement?: string
+  /** Characters of an answer that are withheld, so that a match that arrives in pieces is found. */
+  readonly window?: number
+}
+export interface MaxPromptRule {
+  readonly kind: 'max_prompt'
+  readonly action: 'block'
+  readonly max_characters?: number
+  readonly max_tokens?: number
+}
+export interface ToolsRule {
+  readonly kind: 'tools'
+  readonly action: 'block'
+  /** Names of tools that requests may have. */
+  readonly allowed: readonly string[]
+}
+export interface HttpRule {
+  readonly kind: 'http'
+  /** The strongest action that the hook may ask for: under `block`, masking is ignored. */
+  readonly action: GuardrailAction
+  readonly url: string
+  readonly stages: readonly HookStage[]
+  readonly timeout_ms: number
+  /** What happens when the hook does not answer. */
+  readonly fail: 'open' | 'closed'
+}
+export type GuardrailRule = SecretsRule | PiiRule | RegexRule | MaxPromptRule | ToolsRule | HttpRule
+
+/** A rule with the name of its guardrail. */
+export interface NamedRule<Rule extends GuardrailRule = GuardrailRule> {
+  readonly guardrail: string
+  readonly rule: Rule
+}
+
+export interface HookQuestion {
+  readonly stage: HookStage
+  readonly request_id: string
+  readonly key_id: KeyId
+  readonly model: string
+  /** Texts of the prompt or of the answer, in order. */
+  readonly texts: readonly string[]
+}
+
+export interface HookVerdict {
+  readonly action: 'allow' | 'mask' | 'block'
+  /** Shown to the client. */
+  readonly reason?: string
+  /** With `mask`: as many as were sent, in the same order. */
+  readonly texts?: readonly string[]
+}
+
+/** Calls the hook of a rule. Undefined: it did not answer as documented within its time. Never rejects. */
+export type CallHook = (named: NamedRule<HttpRule>, question: HookQuestion) => Promise<HookVerdict | undefined>

@@ -1,0 +1,129 @@
+/** Applies guardrails to a request before it is parsed, routed or charged: masks its texts, or rejects it. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ChatRequest } from '../../domain/chat.ts'
+import { replaceTexts } from '../../domain/guardrails/body-texts.ts'
+import { blocked, blockedBy, type Guard } from '../../domain/guardrails/guard.ts'
+import { createMasker } from '../../domain/guardrails/masking.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
+import { isRecord, textOf } from '../../lib/json.ts'
+import { askHook } from './hook.ts'
+
+export interface GuardedBody {
+  /** The same object where nothing was masked. */
+  readonly body: unknown
+  /** Texts that were masked. */
+  readonly masked: number
+}
+
+interface Guarded {
+  readonly body: unknown
+  readonly caller: Caller
+  readonly requestId: string
+}
+
+/** Rejects with `content_blocked`. Large prompts are read in pieces, between which other requests run. */
+export async function guardPrompt(guard: Guard, { body, caller, requestId }: Guarded): Promise<GuardedBody> {
+  const texts = textsOf(body)
+  checkLength(guard, texts)
+  const masked = await maskAll(guard, body, texts)
+  const hooked = await askHooks(guard, masked, {
+    model: isRecord(body) ? textOf(body['model']) : '',
+    caller,
+    requestId,
+  })
+  const changed = hooked.filter((text, position) => text !== texts[position]).length
+  if (changed === 0) return { body, masked: 0 }
+  let position = 0
+  return { body: replaceTexts(body, (text) => hooked[position++] ?? text), masked: changed }
+}
+
+function textsOf(body: unknown): readonly string[] {
+  const texts: string[] = []
+  replaceTexts(body, (text) => {
+    texts.push(text)
+    return text
+  })
+  return texts
+}
+
+/** Where in the body a text is. */
+function pathAt(body: unknown, wanted: number): string | undefined {
+  let position = 0
+  let found: string | undefined
+  replaceTexts(body, (text, path) => {
+    if (position++ === wanted) found = path()
+    return text
+  })
+  return found
+}
+
+function checkLength({ maxPrompt }: Guard, texts: readonly string[]): void {
+  for (const { guardrail, rule } of maxPrompt) {
+    const { kind, max_characters: most } = rule
+    if (most === undefined) continue
+    const length = texts.reduce((sum, text) => sum + text.length, 0)
+    if (length > most) throw blocked(guardrail, `its prompt has ${length} characters, more than ${most}.`, { kind })
+  }
+}
+
+/** Characters that are read at a time. */
+const PIECE = 64 * 1024
+
+async function maskAll({ prompt }: Guard, body: unknown, texts: readonly string[]): Promise<readonly string[]> {
+  if (prompt.length === 0) return texts
+  const masked: string[] = []
+  let read = 0
+  for (const [position, text] of texts.entries()) {
+    const masker = createMasker(prompt, (matcher) => {
+      if (matcher.action === 'block') throw blockedBy(matcher, 'request', pathAt(body, position))
+    })
+    let result = ''
+    for (let at = 0; at < text.length; at += PIECE) {
+      result += masker.push(text.slice(at, at + PIECE))
+      read += Math.min(PIECE, text.length - at)
+      if (read < PIECE) continue
+      read = 0
+      await nextTurn()
+    }
+    masked.push(result + masker.flush())
+  }
+  return masked
+}
+
+interface Asked extends Omit<Guarded, 'body'> {
+  readonly model: string
+}
+
+async function askHooks(guard: Guard, texts: readonly string[], { model, caller, requestId }: Asked) {
+  let current = texts
+  for (const named of guard.hooks.pre) {
+    const question = { stage: 'pre', request_id: requestId, key_id: caller.keyId, model, texts: current } as const
+    current = await askHook(guard, named, question)
+  }
+  return current
+}
+
+/** What is known only once the request is parsed. @param promptTokens As expected. Throws `content_blocked`. */
+export function checkGuarded({ tools, maxPrompt }: Guard, request: ChatRequest, promptTokens: number): void {
+  for (const { guardrail, rule } of maxPrompt) {
+    const { kind, max_tokens: most } = rule
+    if (most === undefined || promptTokens <= most) continue
+    throw blocked(guardrail, `its prompt has about ${promptTokens} tokens, more than ${most}.`, { kind })
+  }
+  if (tools.length === 0) return
+  const names = toolNames(request)
+  for (const { guardrail, rule } of tools) {
+    const { kind, allowed } = rule
+    const refused = names.find((name) => !allowed.includes(name))
+    if (refused === undefined) continue
+    throw blocked(guardrail, `the tool '${refused}' is not allowed.`, { kind, param: 'tools' })
+  }
+}
+
+function toolNames({ tools = [], serverTools = [], native }: ChatRequest): readonly string[] {
+  const own = [...tools.map((tool) => tool.function.name), ...serverTools.map(({ name }) => name)]
+  const listed = native?.body['tools']
+  if (!Array.isArray(listed)) return own
+  // Tools of the provider's own that have no translation.
+  return [...own, ...listed.filter(isRecord).map((tool) => textOf(tool['name']) || textOf(tool['type']))]
+}
