@@ -3,6 +3,7 @@
  * nothing; that is `main.ts`.
  */
 import { channel } from 'node:diagnostics_channel'
+import type { Http2SecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance } from 'fastify'
@@ -55,6 +56,8 @@ import { type ApiRouteInput, chatRoute } from './http/chat-route.ts'
 import { completionsRoute } from './http/completions-route.ts'
 import { embeddingsRoute } from './http/embeddings-route.ts'
 import { createEventStreams, type EventStreams } from './http/event-stream.ts'
+import { type Sockets, watchSockets } from './http/listener/sockets.ts'
+import { followCertificate } from './http/listener/tls.ts'
 import { messagesRoute } from './http/messages-route.ts'
 import { docsRoute, documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
@@ -62,7 +65,6 @@ import { type BodyBudget, bodyCaps, createBodyBudget } from './http/request-body
 import { rerankRoute } from './http/rerank-route.ts'
 import { responsesRoute } from './http/responses-route.ts'
 import { createHttpServer, type ServerInput } from './http/server.ts'
-import { type Sockets, watchSockets } from './http/sockets.ts'
 import { LEASE_MS } from './jobs/instance-lease.ts'
 import type { JobKind } from './jobs/job.ts'
 import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
@@ -127,7 +129,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), own.byok, own.guardrails]
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
-  publishAddress(server, config.server.host, money)
+  publishAddress(server, config.server, money)
   await Promise.all([money.start(gateway), limits.started(), telemetry.exportMetrics(metrics)])
   agents.start({ complete: tracedComplete(gateway.complete, telemetry.tracing), wake: money.wake })
   return {
@@ -211,7 +213,7 @@ async function openServer(
   { runtime: { ids }, bodies, telemetry: { tracing } }: Pick<Parts, 'runtime' | 'bodies' | 'telemetry'>,
   state: Pick<ServerInput, 'draining' | 'strain'>,
 ): Promise<FastifyInstance> {
-  const { trust_proxy: trustProxy, cors_origins: corsOrigins } = config.server
+  const { trust_proxy: trustProxy, cors_origins: corsOrigins, tls } = config.server
   const { budget, parseLarge, close } = bodies
   const server = await createHttpServer({
     ...state,
@@ -219,10 +221,17 @@ async function openServer(
     newRequestId: ids.request,
     trustProxy,
     corsOrigins,
+    tls,
     onError: (error, request) => logError(log, error, request),
     bodies: { budget, parseLarge, chatEndpoint: chatCompletionsApi.endpoint },
   })
   server.addHook('onClose', close)
+  if (tls !== undefined) {
+    followCertificate(server.server as unknown as Http2SecureServer, tls, (err) => {
+      if (err === undefined) log.info('certificate reloaded')
+      else log.error({ err }, 'the certificate could not be reloaded; the current one stays active')
+    })
+  }
   return server
 }
 
@@ -252,10 +261,10 @@ function telemetryName(provider: Provider | undefined): string | undefined {
 }
 
 /** Publishes the address for other processes as soon as the server listens. */
-function publishAddress({ server }: FastifyInstance, host: string, money: Money): void {
+function publishAddress({ server }: FastifyInstance, { host, tls }: Config['server'], money: Money): void {
   server.once('listening', () => {
     const { port } = server.address() as AddressInfo // it listens on a port
-    money.moveTo(addressOf(host, port))
+    money.moveTo(addressOf({ host, port, isTls: tls !== undefined }))
   })
 }
 

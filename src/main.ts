@@ -91,7 +91,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
   const stopLogging = [logCompletions(log.log, config.log.sample), warnOfBoundedUsage(log.log)]
   const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `http${config.server.tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
     database,
     async reload(next) {
@@ -139,7 +139,7 @@ async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 
   await untilEnded(app, FIRST_REQUEST_MS, () => sockets.unanswered() === 0)
   app.server.server.closeIdleConnections()
   await Promise.race([closed, sleep(INTERRUPTION_MS, undefined, { ref: false })])
-  app.server.server.closeAllConnections()
+  app.sockets.closeAll()
   await app.server.close()
 }
 

@@ -30,6 +30,7 @@ export const TOOLS = {
   },
   git: { programs: ['git'], folders: [], packages: ['git'] },
   bubblewrap: { programs: ['bwrap'], folders: [], packages: ['bubblewrap'] },
+  openssl: { programs: ['openssl'], folders: [], packages: ['openssl'] },
   python: { programs: ['python3'], folders: [], packages: ['python3'] },
   // For the receivers of docs/webhooks.md.
   go: { programs: ['go'], folders: ['/usr/local/go/bin'], packages: ['golang-go'] },

@@ -50,14 +50,20 @@ export function createStreams({ runtime, database, instanceId, secret, log }: St
   }
 }
 
+interface Listening {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
 /**
  * Returns the address at which other processes reach this one; the public address is common to all. A process that listens
  * on all interfaces gets an address of its machine, since other machines may not resolve its host name.
  */
-export function addressOf(host: string, port: number): string {
+export function addressOf({ host, port, isTls }: Listening): string {
   const isEverywhere = host === '0.0.0.0' || host === '::'
   const name = isEverywhere ? (outerAddress() ?? hostname()) : host
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+  return `http${isTls ? 's' : ''}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 function outerAddress(): string | undefined {

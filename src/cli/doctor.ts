@@ -15,6 +15,7 @@ import type { ProviderProbe } from '../domain/provider-status.ts'
 import { checkRedis } from '../features/limits/redis-health.ts'
 import { buildModelBook } from '../features/models/book.ts'
 import { probeProvider } from '../gateway/upstream/probe.ts'
+import { readCertificate } from '../http/listener/tls.ts'
 import { resolveProvider } from '../providers/index.ts'
 import { checkGit, testGitJail } from '../runner/git/self-test.ts'
 import { gitSettings } from '../runner/git/settings.ts'
@@ -57,8 +58,13 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
 const OTHERS_MAY_READ = 0o044
 
 /** Says how many settings the file and the environment set; `turnpike config explain` has each of them. */
-async function checkConfiguration({ file, origins }: Config): Promise<Check> {
+async function checkConfiguration({ file, origins, server: { tls } }: Config): Promise<Check> {
   const name = 'configuration'
+  try {
+    if (tls !== undefined) readCertificate(tls)
+  } catch (error) {
+    return failed(name, messageOf(error), 'Set server.tls to a certificate and its key, readable for this user.')
+  }
   const all = Object.values(origins)
   const outside = all.filter((origin) => /^(environment|\.env): /.test(origin)).length
   const source = file ?? 'no file; environment and defaults'

@@ -65,7 +65,9 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
     data_dir: resolve(cwd, fileConfig.data_dir),
     server: {
       ...fileConfig.server,
-      public_url: fileConfig.server.public_url ?? `http://localhost:${fileConfig.server.port}`,
+      public_url:
+        fileConfig.server.public_url ??
+        `http${fileConfig.server.tls === undefined ? '' : 's'}://localhost:${fileConfig.server.port}`,
     },
     plans: mergePlans(fileConfig.plans),
     otel: readOtel(environment, fileConfig.telemetry.otlp_endpoint),

@@ -8,7 +8,7 @@ export const SERVER_SCHEMA = defaultedSection(
     port: port('Port to listen on; 0 takes a free one.', { default: 7575 }),
     public_url: Type.Optional(
       text(
-        'Address in links, in OAuth metadata and in `verification_uri`. Not set: `http://localhost:` and the port.',
+        'Address in links, in OAuth metadata and in `verification_uri`. Not set: `http://localhost:` (with `tls`: `https://localhost:`) and the port.',
         'http-url',
       ),
     ),
@@ -29,6 +29,15 @@ export const SERVER_SCHEMA = defaultedSection(
     }),
     metrics_port: Type.Optional(
       port("Separate port for `/metrics`, without a key. Not set: the port of the service, with an operator's key."),
+    ),
+    tls: Type.Optional(
+      section(
+        {
+          cert_file: text('PEM file with the certificate and its chain.'),
+          key_file: text('PEM file with the private key.'),
+        },
+        { description: 'Certificate for HTTPS and HTTP/2. Not set: HTTP.' },
+      ),
     ),
     metrics_open: flag("Whether peers on this machine need no key for `/metrics` on the service's port.", false),
   },

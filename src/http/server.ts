@@ -3,7 +3,7 @@
  * route.
  */
 import { readFileSync } from 'node:fs'
-import { type IncomingMessage, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
@@ -11,8 +11,9 @@ import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.
 import type { RequestId } from '../domain/ids.ts'
 import { type RequestTrace, releaseTrace, type Tracing, type TracingSwitch } from '../domain/trace.ts'
 import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
+import { cutSlowReaders } from './listener/sockets.ts'
+import { createTlsServer, type TlsFiles } from './listener/tls.ts'
 import { acceptJsonBodies, type BodyReading } from './request-body.ts'
-import { cutSlowReaders } from './sockets.ts'
 import { schemaController, VALIDATION } from './validation.ts'
 
 declare module 'fastify' {
@@ -43,11 +44,21 @@ export interface ServerInput {
   /** Returns the exhausted resource; new requests to the API are rejected meanwhile. */
   readonly strain?: () => string | undefined
   readonly bodies?: BodyReading
+  /** Undefined: HTTP/1.1 without TLS. */
+  readonly tls?: TlsFiles | undefined
+}
+
+/** Fastify knows the type of one server only; both handle requests alike. */
+function tlsFactory(tls: TlsFiles) {
+  return (handler: (request: IncomingMessage, response: ServerResponse) => void) =>
+    createTlsServer(tls, SERVER_OPTIONS, handler) as unknown as Server
 }
 
 export async function createHttpServer(input: ServerInput): Promise<FastifyInstance> {
+  const { tls } = input
   const app = fastify({
     http: SERVER_OPTIONS,
+    ...(tls !== undefined && { serverFactory: tlsFactory(tls) }),
     // Fastify sets these on the server itself, over what `http` says.
     requestTimeout: EDGE_LIMITS.requestTimeoutMs,
     keepAliveTimeout: EDGE_LIMITS.keepAliveTimeoutMs,
@@ -77,22 +88,22 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
 }
 
 /** Answers requests that end with their head: while draining or overloaded, malformed ones, and those without a route. */
-function checkHeads(app: FastifyInstance, { draining, strain = () => undefined, tracing }: ServerInput): void {
+function checkHeads(app: FastifyInstance, { draining, strain = () => undefined, tracing, tls }: ServerInput): void {
   const methodsOf = recordPathMethods(app)
   app.addHook('onRequest', (request, reply, done) => {
     addRequestId(request, reply)
     if (tracing?.current !== undefined) traceRequest(tracing.current, request, reply)
     if (draining()) {
-      reply.header('connection', 'close')
+      closeAfter(request, reply)
       // Other processes have already admitted the requests of internal routes.
       if (!PROBES.has(pathOf(request.url)) && request.routeOptions.url?.startsWith('/internal/') !== true) {
         return done(new GatewayError('shutting_down', SHUTTING_DOWN))
       }
     }
     if (strain() !== undefined && isShed(request.routeOptions.url)) return done(OVERLOADED)
-    const fault = requestFault(request.raw)
+    const fault = requestFault(request.raw, tls !== undefined)
     if (fault !== undefined) {
-      reply.header('connection', 'close')
+      closeAfter(request, reply)
       return done(fault)
     }
     if (!request.is404) return done()
@@ -100,6 +111,11 @@ function checkHeads(app: FastifyInstance, { draining, strain = () => undefined, 
     const path = pathOf(request.url)
     return done(routeNotFound(request.method, path, methodsOf(path)))
   })
+}
+
+/** HTTP/2 ends connections by a frame of its own. */
+function closeAfter({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.httpVersionMajor === 1) reply.header('connection', 'close')
 }
 
 function addRequestId({ id, routeOptions: { config } }: FastifyRequest, reply: FastifyReply): void {
@@ -226,8 +242,11 @@ const ONCE = ['host', 'authorization', 'content-length', 'content-type', 'idempo
 const ONCE_LENGTHS: ReadonlySet<number> = new Set(ONCE.map((name) => name.length))
 
 /** Checks what the HTTP parser accepts. @returns The error; undefined when the request is valid. */
-export function requestFault({ httpVersionMajor, rawHeaders }: IncomingMessage): GatewayError | undefined {
-  if (httpVersionMajor !== 1)
+export function requestFault(
+  { httpVersionMajor, rawHeaders }: IncomingMessage,
+  allowsHttp2 = false,
+): GatewayError | undefined {
+  if (httpVersionMajor !== 1 && !(allowsHttp2 && httpVersionMajor === 2))
     return new GatewayError('invalid_header', 'Only HTTP/1.1 and HTTP/1.0 are supported on this port.')
   // The parser silently drops further headers, any of which may matter.
   if (rawHeaders.length > 2 * EDGE_LIMITS.maxHeaders) {

@@ -1,6 +1,8 @@
 /** The connections of a server: closing them in order, and cutting slow readers. */
 import type { Server } from 'node:http'
+import type { ServerHttp2Session } from 'node:http2'
 import { Server as NetServer, type Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 
 /** Closes the connections of a server in order. */
 export interface Sockets {
@@ -8,6 +10,8 @@ export interface Sockets {
   stopListening(): Promise<void>
   /** Closes connections that were used and are idle. */
   closeIdle(): void
+  /** Closes all connections, also those with requests in flight. */
+  closeAll(): void
   /** Connections without a response yet: their first request may be in flight. */
   unanswered(): number
 }
@@ -18,17 +22,33 @@ export interface Sockets {
  */
 export function watchSockets(server: Server): Sockets {
   const sockets = new Set<Socket>()
-  server.on('connection', (socket) => {
+  const sessions = new Set<ServerHttp2Session>()
+  server.on(connectionEvent(server), (socket: Socket & { readonly alpnProtocol?: string }) => {
+    if (socket.alpnProtocol === 'h2') return // a session, which counts its requests itself
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
+  })
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
   })
   return {
     stopListening: () => new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve())),
     closeIdle() {
       for (const socket of sockets) if (isAnswered(socket) && !isBusy(socket)) socket.destroy()
+      for (const session of sessions) if (!session.closed) session.close() // when its last request has ended
+    },
+    closeAll() {
+      for (const socket of sockets) socket.destroy()
+      for (const session of sessions) session.destroy()
     },
     unanswered: () => [...sockets].filter((socket) => !isAnswered(socket)).length,
   }
+}
+
+/** With TLS the first event has a socket that sees encrypted bytes only. */
+function connectionEvent(server: Server): 'connection' | 'secureConnection' {
+  return server instanceof TlsServer ? 'secureConnection' : 'connection'
 }
 
 function isAnswered({ bytesWritten }: Socket): boolean {
@@ -56,7 +76,7 @@ const POLL_INTERVAL_MS = 1_000
 export function cutSlowReaders(server: Server, { clock = () => performance.now() } = {}): void {
   const sockets = new Set<Socket>()
   const waits = new Map<Socket, Wait>()
-  server.on('connection', (socket) => {
+  server.on(connectionEvent(server), (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => {
       sockets.delete(socket)
