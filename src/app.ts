@@ -31,6 +31,7 @@ import { releaseTrace, type TracingSwitch } from './domain/trace.ts'
 import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
 import { auditStatus } from './features/credit/audit/store.ts'
+import { watchBudgetFills } from './features/credit/budgets/levels.ts'
 import { budgetsRoutes } from './features/credit/budgets/routes.ts'
 import { createBudgets } from './features/credit/budgets/store.ts'
 import { creditAdminRoutes, ledgerRoutes } from './features/credit/routes.ts'
@@ -125,7 +126,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
   const parts = { ...base, identity, webhooks, agents, completionStreams, gateway }
-  const metrics = createAppMetrics(parts, { strain: pressure.strain, audit: auditStatus(database.db, runtime.clock) })
+  const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime), strain: pressure.strain })
   const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), own.byok, own.guardrails]
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
@@ -235,9 +236,14 @@ async function openServer(
   return server
 }
 
+/** Metrics that are read from the database. */
+function storedMetrics({ db }: OpenedDatabase, runtime: Runtime): Pick<MetricsInput, 'audit' | 'budgets'> {
+  return { audit: auditStatus(db, runtime.clock), budgets: watchBudgetFills(db, runtime) }
+}
+
 function createAppMetrics(
   parts: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway' | 'telemetry'>,
-  others: Pick<MetricsInput, 'strain' | 'audit'>,
+  others: Pick<MetricsInput, 'strain' | 'audit' | 'budgets'>,
 ): Metrics {
   const { runtime, money, limits, agents, gateway, telemetry } = parts
   return createMetrics({

@@ -57,6 +57,7 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/^insert into plan_allowance /, 'a migration: allowances that were granted before it'],
   [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
   [/from "budget_alert" where "told" =/, 'alerts of budgets that are not told yet'],
+  [/from "budget" inner join "budget_window" as "used"/, 'metrics of budgets'],
   [/from "response" where "created_at" </, 'retention'],
   [/from "telemetry_destination" where "enabled" =/, 'what a process exports to'],
   [/from "response" where "sealed_with" </, 'a change of the secret'],

@@ -7,6 +7,7 @@ import type { AccountId } from '../../../domain/ids.ts'
 import { callerOf } from '../../../http/caller.ts'
 import { auditWriter } from '../../audit/log.ts'
 import { createKey, FULL_ACCESS } from '../../keys/queries.ts'
+import { readFills } from './levels.ts'
 import { budgetsRoutes } from './routes.ts'
 import { createBudgets } from './store.ts'
 
@@ -26,7 +27,7 @@ async function setUp(t: TestContext) {
 }
 
 test('budgets of an account are set, charged and shown with what is left and the forecast', async (t) => {
-  const { ask, put, payer, clock, spend } = await setUp(t)
+  const { ask, put, payer, clock, spend, db } = await setUp(t)
   const budget = { usd: 10, window: 'day', timezone: 'America/New_York' }
   const set = await put({
     level: 'account',
@@ -58,6 +59,16 @@ test('budgets of an account are set, charged and shown with what is left and the
     raises: [],
   })
   assert.deepEqual((await ask(`/budgets/${id}`, payer.id)).body, daily)
+  const fills = await readFills(db, clock.now)
+  assert.deepEqual(
+    fills.find(({ budget: of }) => of === id),
+    { budget: id, leftNanoUsd: 9_000_000_000n, limitNanoUsd: 10_000_000_000n },
+  )
+  assert.deepEqual(
+    (await readFills(db, clock.now + 24 * HOUR_MS)).map(({ limitNanoUsd }) => limitNanoUsd),
+    [1n],
+    'the window of a day is over',
+  )
   assert.equal((await ask('/budgets?level=key', payer.id)).body.data.length, 0)
   assert.equal((await put({ level: 'account', budgets: [] })).body.data.length, 0)
   assert.equal((await ask(`/budgets/${id}`, payer.id)).status, 404)

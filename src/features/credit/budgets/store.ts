@@ -218,7 +218,8 @@ async function statusesOf(
   return rows.map((row) => statusOf(row, { window: windows.get(row.id), raises: raises.get(row.id) ?? [], now }))
 }
 
-function windowOf(row: BudgetRow, now: number) {
+/** The window of a moment; undefined before the first. */
+export function windowOf(row: Pick<BudgetRow, 'period' | 'timezone' | 'starts_at'>, now: number) {
   const { period: unit, timezone: timeZone, starts_at: anchor } = row
   return windowAt({ unit, timeZone, anchor: anchor ?? undefined }, now)
 }
