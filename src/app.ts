@@ -47,6 +47,7 @@ import { resealJobs } from './features/responses/reseal.ts'
 import { configRoutes } from './features/stored-settings/config-routes.ts'
 import { storedSettingsRoutes } from './features/stored-settings/routes.ts'
 import { completionStreamRoute } from './features/usage/completion-stream.ts'
+import { createRejectionRecorder } from './features/usage/rejections/recorder.ts'
 import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
 import { createLargeBodies } from './gateway/large-bodies.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
@@ -208,16 +209,18 @@ function createBodies({ server }: Config): Bodies {
   return { budget, parseLarge: parse, close }
 }
 
-/** Its `close` ends the thread that parses large bodies. */
+/** Its `close` ends the thread that parses large bodies, and writes the rest of the rejections. */
 async function openServer(
-  { config, log }: AppInput,
-  { runtime: { ids }, bodies, telemetry: { tracing } }: Pick<Parts, 'runtime' | 'bodies' | 'telemetry'>,
+  { config, log, database: { db } }: AppInput,
+  { runtime: { ids, now }, bodies, telemetry: { tracing } }: Pick<Parts, 'runtime' | 'bodies' | 'telemetry'>,
   state: Pick<ServerInput, 'draining' | 'strain'>,
 ): Promise<FastifyInstance> {
   const { trust_proxy: trustProxy, cors_origins: corsOrigins, tls } = config.server
   const { budget, parseLarge, close } = bodies
+  const rejections = createRejectionRecorder({ db, now, log })
   const server = await createHttpServer({
     ...state,
+    onRejection: rejections.note,
     tracing,
     newRequestId: ids.request,
     trustProxy,
@@ -227,6 +230,7 @@ async function openServer(
     bodies: { budget, parseLarge, chatEndpoint: chatCompletionsApi.endpoint },
   })
   server.addHook('onClose', close)
+  server.addHook('onClose', rejections.close)
   if (tls !== undefined) {
     followCertificate(server.server as unknown as Http2SecureServer, tls, (err) => {
       if (err === undefined) log.info('certificate reloaded')

@@ -26,6 +26,7 @@ import { attribution } from './migrations/attribution.ts'
 import { budgets } from './migrations/budgets.ts'
 import { guardrails } from './migrations/guardrails.ts'
 import { provisioning } from './migrations/provisioning.ts'
+import { rejections } from './migrations/rejections.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
 
@@ -64,6 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0025-telemetry-destinations', statements: telemetryDestinations },
   { name: '0026-provisioning', statements: provisioning },
   { name: '0027-guardrails', statements: guardrails },
+  { name: '0028-rejections', statements: rejections },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -75,10 +75,10 @@ export function requireCaller(
   app.decorateRequest('caller', undefined)
   const accept = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     const { scope, inTeam = false, endpoint, isChat = false } = request.routeOptions.config
+    request.caller = caller // whose request it is, even if it is rejected
     if (scope !== undefined && !isAllowed(scope, caller, inTeam)) throw lackOf(scope, caller)
     if (endpoint !== undefined) assertEndpoint(caller, endpoint)
     if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
-    request.caller = caller
     if (gate !== undefined && request.method !== 'GET') request.entry = gate.enter(caller, isChat)
   }
   app.addHook('onRequest', (request, reply, done) => {
@@ -87,7 +87,10 @@ export function requireCaller(
       caller = authenticate(authorizationOf(request), request.ip)
       const team = request.headers['x-turnpike-team']
       if (inTeam !== undefined && typeof team === 'string') {
-        caller = Promise.resolve(caller).then((found) => inTeam(found, team as TeamId))
+        caller = Promise.resolve(caller).then((found) => {
+          request.caller = found
+          return inTeam(found, team as TeamId)
+        })
       }
       if (!(caller instanceof Promise)) accept(request, reply, caller)
     } catch (error) {

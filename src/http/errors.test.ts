@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { testIds } from '../../test/support/ids.ts'
 import { ERROR_CATALOGUE, type ErrorCode, GatewayError } from '../domain/errors.ts'
+import type { Rejection } from '../domain/rejection.ts'
 import { errorHeaders } from './errors.ts'
 import { createHttpServer } from './server.ts'
 
@@ -16,22 +17,26 @@ interface Answer {
 interface Setting {
   readonly app: FastifyInstance
   readonly seen: { readonly error: GatewayError; readonly requestId: string }[]
+  readonly rejections: Rejection[]
   ask(method: 'GET' | 'POST' | 'PUT', url: string, body?: unknown): Promise<Answer>
 }
 
 async function setUp(t: TestContext): Promise<Setting> {
   const seen: { error: GatewayError; requestId: string }[] = []
+  const rejections: Rejection[] = []
   const app = await createHttpServer({
     newRequestId: testIds.request,
     trustProxy: [],
     corsOrigins: [],
     draining: () => false,
     onError: (error, { id: requestId }) => seen.push({ error, requestId }),
+    onRejection: (rejection) => void rejections.push(rejection),
   })
   t.after(() => app.close())
   return {
     app,
     seen,
+    rejections,
     async ask(method, url, body) {
       const payload = body === undefined ? {} : { payload: JSON.stringify(body), headers: JSON_HEAD }
       const response = await app.inject({ method, url, ...payload })
@@ -181,4 +186,38 @@ test('a wait is whole seconds from 1 to 60, and the milliseconds agree', () => {
   assert.deepEqual(waits(1500.2), ['2', '1501'])
   assert.deepEqual(waits(60_000), ['60', '60000'])
   assert.deepEqual(waits(3_600_000), ['60', '60000'])
+})
+
+test('rejected requests to models are rejections; calls of providers, faults of ours and other routes are none', async (t) => {
+  const { app, rejections, ask } = await setUp(t)
+  const config = { isChat: true, bodyLimitBytes: 100 }
+  const codes: [ErrorCode, attempts?: string][] = [
+    ['model_not_found'],
+    ['insufficient_credit', '0'],
+    ['provider_rejected', '1'],
+    ['internal_error'],
+  ]
+  for (const [path, routeConfig] of [
+    ['/chat', { config }],
+    ['/other', {}],
+  ] as const) {
+    app.post<{ Querystring: { readonly at: string } }>(path, routeConfig, ({ query }) => {
+      const [code, attempts] = codes[Number(query.at)] ?? ['internal_error']
+      throw new GatewayError(code, 'No.', {
+        headers: attempts === undefined ? {} : { 'x-turnpike-attempts': attempts },
+      })
+    })
+  }
+  for (const path of ['/chat', '/other']) {
+    for (const at of codes.keys()) await ask('POST', `${path}?at=${at}`, { model: 'm1' })
+    await ask('POST', path, { model: 'x'.repeat(200_000) })
+  }
+  assert.deepEqual(
+    rejections.map(({ endpoint, model, status, code, caller }) => [endpoint, model, status, code, caller]),
+    [
+      ['/chat', 'm1', 422, 'model_not_found', undefined],
+      ['/chat', 'm1', 402, 'insufficient_credit', undefined],
+      ['/chat', undefined, 413, 'body_too_large', undefined],
+    ],
+  )
 })

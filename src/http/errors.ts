@@ -1,16 +1,19 @@
 /** Renders all errors in one format: those that routes throw, and Fastify's own. */
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
+import type { Rejection } from '../domain/rejection.ts'
 
 /** For retryable errors without a time. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
 const MAX_RETRY_AFTER_MS = 60_000
 
+interface ErrorListeners {
+  readonly onError: (error: GatewayError, request: { readonly id: string; readonly traceId?: string }) => void
+  readonly onRejection?: ((rejection: Rejection) => void) | undefined
+}
+
 /** Installs the error handler. */
-export function renderErrors(
-  app: FastifyInstance,
-  onError: (error: GatewayError, request: { readonly id: string; readonly traceId?: string }) => void,
-): void {
+export function renderErrors(app: FastifyInstance, { onError, onRejection }: ErrorListeners): void {
   app.setErrorHandler((error: FastifyError | GatewayError, request, reply) => {
     const ours = toGatewayError(error)
     request.entry?.failed(isRejection(ours) && request.raw.socket?.destroyed !== true)
@@ -20,8 +23,36 @@ export function renderErrors(
       trace.errorCode = ours.code
       onError(ours, { id, traceId: trace.context.traceId })
     }
+    if (onRejection !== undefined && isRejectedModelRequest(request, ours)) onRejection(rejectionOf(request, ours))
     return sendError(reply, ours)
   })
+}
+
+/** Whether a request to a model was rejected and no provider called: calls of providers are completions, whatever their outcome. */
+function isRejectedModelRequest({ routeOptions: { config }, raw }: FastifyRequest, error: GatewayError): boolean {
+  if (config?.isChat !== true || raw.socket?.destroyed === true) return false
+  const status = statusOf(config, error)
+  return status >= 400 && status < 500 && (error.headers?.['x-turnpike-attempts'] ?? '0') === '0'
+}
+
+function rejectionOf(
+  { caller, id, body, routeOptions: { config, url } }: FastifyRequest,
+  error: GatewayError,
+): Rejection {
+  const { model } = (body ?? {}) as { readonly model?: unknown } // any JSON
+  return {
+    caller,
+    requestId: id,
+    endpoint: url ?? '',
+    model: typeof model === 'string' && model !== '' ? model : undefined,
+    status: statusOf(config, error),
+    code: error.code,
+  }
+}
+
+/** In the API that the client uses. */
+function statusOf(config: Partial<FastifyContextConfig> | undefined, error: GatewayError): number {
+  return config?.api?.statusOf(error) ?? error.status
 }
 
 /** Whether the request's content was rejected, which no correct client causes. Verdicts of providers do not count. */
@@ -65,7 +96,7 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const { api } = reply.request.routeOptions.config ?? {}
   return reply
-    .code(api?.statusOf(error) ?? error.status)
+    .code(statusOf(reply.request.routeOptions.config, error))
     .headers(errorHeaders(error))
     .type('application/json; charset=utf-8')
     .send((api?.renderError ?? renderErrorBody)(error, reply.request.id))

@@ -9,6 +9,7 @@ import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
+import type { Rejection } from '../domain/rejection.ts'
 import { type RequestTrace, releaseTrace, type Tracing, type TracingSwitch } from '../domain/trace.ts'
 import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
 import { cutSlowReaders } from './listener/sockets.ts'
@@ -37,6 +38,8 @@ export interface ServerInput {
   readonly corsOrigins: readonly string[]
   /** Errors as clients see them, for the log. */
   readonly onError: (error: GatewayError, request: FailedRequest) => void
+  /** Rejected requests to models. */
+  readonly onRejection?: (rejection: Rejection) => void
   /** Traces requests while it has a receiver. */
   readonly tracing?: TracingSwitch
   /** While true, new requests are rejected. */
@@ -76,8 +79,11 @@ export async function createHttpServer(input: ServerInput): Promise<FastifyInsta
   })
   app.server.maxHeadersCount = EDGE_LIMITS.maxHeaders
   app.server.maxConnections = connectionsFor(openFileLimit(), EDGE_LIMITS.maxConnections)
-  renderErrors(app, (error, request) => {
-    if (error !== OVERLOADED) input.onError(error, request) // logging each would add load
+  renderErrors(app, {
+    onError(error, request) {
+      if (error !== OVERLOADED) input.onError(error, request) // logging each would add load
+    },
+    onRejection: input.onRejection,
   })
   app.decorateRequest('trace', undefined)
   acceptJsonBodies(app, input.bodies)

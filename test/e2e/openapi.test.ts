@@ -28,6 +28,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['get', '/v1/usage/completions'],
   ['get', '/v1/usage/completions/{id}'],
   ['get', '/v1/usage/completions/stream'],
+  ['get', '/v1/usage/rejections'],
   ['get', '/v1/usage/performance'],
   ['get', '/v1/models/{id}'],
   ['get', '/v1/keys'],

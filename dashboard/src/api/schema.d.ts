@@ -210,6 +210,13 @@ export interface paths {
          */
         get: operations["getUsageCompletionsById"];
     };
+    "/v1/usage/rejections": {
+        /**
+         * List rejected requests
+         * @description Returns requests to models that the gateway rejected before it called a provider, of the last 7 days: at most 10 a second and 10 000 in all. Those without a valid credential belong to no account and are not listed. Filters are combined with AND.
+         */
+        get: operations["getUsageRejections"];
+    };
     "/v1/usage/completions/stream": {
         /**
          * Stream completions
@@ -4459,6 +4466,72 @@ export interface operations {
                             /** @description Percent of `list_cost_usd` that is charged, rounded up. Only with `byok`. */
                             byok_fee_percent?: number;
                         } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getUsageRejections: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this HTTP status.
+                 * @example 429
+                 */
+                status?: string;
+                /** @description Only this `code`. */
+                code?: string;
+                /** @description Only requests of this API key, device or signed-in person. */
+                key_id?: string;
+                /** @description Only the request with this ID. */
+                request_id?: string;
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            object: "rejection";
+                            /** @description `x-request-id` of the answer. */
+                            request_id: string;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** @description The path, such as `/v1/chat/completions`. */
+                            endpoint: string;
+                            /** @description That the request asked for. `null`: it names none, or its body was not read. */
+                            model: string | null;
+                            /** @description HTTP status of the answer. */
+                            status: number;
+                            /** @description `error.code` of the answer; docs/errors.md has them all. */
+                            code: string;
+                            /** @description The API key, device or person that sent it. */
+                            key_id: string;
+                            /** @description What it is called now. `null`: it is gone. */
+                            key_name: string | null;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
                     };
                 };
             };

@@ -19,6 +19,7 @@ export const MOVED_TABLES: readonly string[] = [
   'completion',
   'usage_rollup',
   'usage_hour',
+  'rejection',
   'ledger',
   'ledger_entry_key',
   'ledger_audit',

@@ -31,6 +31,7 @@ export interface Database {
   readonly completion: CompletionTable
   readonly usage_rollup: UsageRollupTable
   readonly usage_hour: UsageHourTable
+  readonly rejection: RejectionTable
   readonly price_version: PriceVersionTable
   readonly provider_credential: identity.ProviderCredentialTable
   readonly guardrail: identity.GuardrailTable
@@ -195,6 +196,20 @@ interface UsageSumColumns {
 export interface UsageRollupTable extends UsageSumColumns {
   /** Days since 1970-01-01 UTC, of `completion.created_at`. */
   day: number
+}
+
+/** A rejected request to a model. */
+export interface RejectionTable {
+  account_id: AccountId
+  request_id: string
+  created_at: number
+  /** Of usage: a key, a device or a person. */
+  key_id: KeyId
+  endpoint: string
+  model: string | null
+  /** HTTP status. */
+  status: number
+  code: string
 }
 
 /** For periods that begin or end within a day. */

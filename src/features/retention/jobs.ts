@@ -11,6 +11,7 @@ import { deleteIdempotencyKeys, type RetentionInput } from './idempotency.ts'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3_600_000
 const KEEP_JOBS_MS = 7 * DAY_MS
+const KEEP_REJECTIONS_MS = 7 * DAY_MS
 const KEEP_INSTANCES_MS = DAY_MS
 /** Retention of denied attempts; other audit events are kept permanently. */
 const KEEP_DENIED_MS = 400 * DAY_MS
@@ -33,6 +34,7 @@ export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): R
     'retention.idempotency': repeated(15, deleteIdempotencyKeys),
     'retention.usage': repeated(60, retireUsage),
     'retention.traces': repeated(60, deleteTraces),
+    'retention.rejections': repeated(60, deleteRejections),
     'retention.responses': repeated(15, (given) => deleteResponses(given, responseDays())),
   }
 }
@@ -64,6 +66,21 @@ export async function deleteResponses({ db, now, signal }: RetentionInput, days:
       .where(({ eb, refTuple }) => eb(refTuple('account_id', 'id'), 'in', oldest.$asTuple('account_id', 'id')))
     return Number((await deleting.executeTakeFirst()).numDeletedRows)
   }, signal)
+}
+
+/** @returns The number of deleted rows. */
+export async function deleteRejections({ db, now, signal }: RetentionInput): Promise<number> {
+  const old = db
+    .selectFrom('rejection')
+    .select(['account_id', 'request_id'])
+    .where('created_at', '<', now() - KEEP_REJECTIONS_MS)
+    .limit(BATCH_ROWS)
+  const deleting = db
+    .deleteFrom('rejection')
+    .where(({ eb, refTuple }) =>
+      eb(refTuple('account_id', 'request_id'), 'in', old.$asTuple('account_id', 'request_id')),
+    )
+  return await inBatches(async () => Number((await deleting.executeTakeFirst()).numDeletedRows), signal)
 }
 
 async function deleteDenied(db: Kysely<Database>, before: number): Promise<number> {

@@ -10,7 +10,7 @@ import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/s
 import { type AccountId, type AuditId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'
 import { deleteIdempotencyKeys } from './idempotency.ts'
-import { deleteResponses, deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
+import { deleteRejections, deleteResponses, deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -112,6 +112,29 @@ test('usage that cost nothing needs no invoice, and other accounts are not touch
   const other = await (await ledgerDays(database, bob)).charge(OLD, { costNanoUsd: 3n })
   assert.equal(await retireUsage(now(database)), 1)
   assert.deepEqual(await rowsLeft(database, bob), [other.id])
+})
+
+test('rejections go after 7 days, in every account', async (t) => {
+  const database = await temporaryDatabase(t)
+  await ensureAccounts(database, [ada, bob])
+  const week = NOW - 7 * DAY_MS
+  const rejection = (account_id: AccountId, request_id: string, created_at: number) => ({
+    account_id,
+    request_id,
+    created_at,
+    key_id: 'key_a' as KeyId,
+    endpoint: '/v1/messages',
+    status: 404,
+    code: 'model_not_found',
+  })
+  const rows = [rejection(ada, 'req_a', week - 1), rejection(bob, 'req_b', week - 1), rejection(bob, 'req_c', week)]
+  await database.db.insertInto('rejection').values(rows).execute()
+  assert.equal(await deleteRejections(now(database)), 2)
+  const left = (await everything(database, 'rejection')) as readonly { readonly request_id?: string }[]
+  assert.deepEqual(
+    left.map((row) => row.request_id),
+    ['req_c'],
+  )
 })
 
 test('R-F6: usage goes in transactions of 500 rows at most, and each is whole [limit: retention-rows]', async (t) => {
@@ -377,6 +400,7 @@ test('retention stops between two batches when asked to, and goes on the next ti
       ['retention.idempotency', HOUR_MS / 4],
       ['retention.usage', HOUR_MS],
       ['retention.traces', HOUR_MS],
+      ['retention.rejections', HOUR_MS],
       ['retention.responses', HOUR_MS / 4],
     ],
   )

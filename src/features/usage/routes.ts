@@ -25,6 +25,7 @@ import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
 import { performanceRoutes } from './performance.ts'
 import { monthOf } from './period.ts'
 import { sumAgents, sumUsage } from './queries.ts'
+import { rejectionRoutes } from './rejections/routes.ts'
 import {
   buildReport,
   checkInterval,
@@ -46,6 +47,7 @@ export function usageRoutes(deps: UsageDeps): FastifyPluginAsyncTypebox {
     await app.register(reportRoutes(deps))
     await app.register(performanceRoutes(deps))
     await app.register(completionRoutes(deps))
+    await app.register(rejectionRoutes(deps))
   }
 }
 
