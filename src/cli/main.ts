@@ -14,11 +14,12 @@ export interface CommandLine {
   readonly version: string
 }
 
-/** Sets the process's exit code, or ends the process if the command failed. Never throws. */
+/** Without a command it runs the gateway. Sets the process's exit code, or ends the process if the command failed. Never throws. */
 export async function main({ arguments: words, version }: CommandLine): Promise<void> {
   process.stdout.on('error', endQuietly)
   try {
-    await buildProgram(version, reportError).parseAsync([...words], { from: 'user' })
+    const command = words.length === 0 ? ['serve'] : [...words]
+    await buildProgram(version, reportError).parseAsync(command, { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : 2

@@ -71,7 +71,7 @@ function budgetAlert({ accountId, createdAt }: ExampleFacts): BudgetAlertData {
     account_id: spent.account_id,
     budget_id: 'bud_00000000exampleexample',
     level: 'tag',
-    subject: 'customer=acme',
+    subject: 'customer=northwind',
     window: 'month',
     action: 'block',
     window_start: period_start,

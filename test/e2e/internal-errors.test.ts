@@ -37,7 +37,7 @@ test('a bug behind any route is 500 internal_error in the documented shape, and 
   const { made, routes } = await openBroken(t)
   const { account, key, ask } = made
   const token = await key(await account())
-  const shapes = { api: 0, oauth: 0, pages: 0 }
+  const shapes = { api: 0, oauth: 0, pages: 0, scim: 0 }
   for (const { method, path, body: schema } of routes) {
     if (!METHODS.has(method) || path.includes('*')) continue
     const url = path.replaceAll(/:\w+/g, 'x')
@@ -63,6 +63,11 @@ test('a bug behind any route is 500 internal_error in the documented shape, and 
       shapes.oauth += 1
       continue
     }
+    if (path.startsWith('/scim/')) {
+      assert.deepEqual([told.schemas, told.status], [['urn:ietf:params:scim:api:messages:2.0:Error'], '500'], where)
+      shapes.scim += 1
+      continue
+    }
     const { type, code, message, request_id: requestId = told.request_id } = told.error
     const isMessages = /^(?:\/v1)?\/messages(?:\/|$)/.test(path)
     assert.deepEqual([type, code], [isMessages ? 'api_error' : 'internal_error', 'internal_error'], where)
@@ -71,6 +76,7 @@ test('a bug behind any route is 500 internal_error in the documented shape, and 
     assert.equal(answer.headers['x-should-retry'], undefined, where)
     shapes.api += 1
   }
+  assert.ok(shapes.scim > 0)
   assert.ok(shapes.api >= 55, `${shapes.api} routes of the API`)
   assert.equal(shapes.oauth, OAUTH.size)
 })

@@ -392,7 +392,7 @@ test('a stream of a stored response is refused', async () => {
 test('what is said is sealed at rest', async () => {
   const [asked, answered] = ['the-question-nobody-reads', 'the-answer-nobody-reads']
   provider.answer(saying([answered]))
-  const { id } = await create(first, { input: asked, metadata: { note: 'a-note-nobody-reads' } })
+  const { id } = await create(first, { input: asked, metadata: { note: 'A note nobody-reads' } })
   const { db, close } = await openLocation(first.database)
   try {
     const row = await db.selectFrom('response').selectAll().where('id', '=', id).executeTakeFirstOrThrow()

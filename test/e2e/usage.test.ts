@@ -139,15 +139,17 @@ test('the API document describes the reports, the file and every field of a row'
   assert.deepEqual(Object.keys(report.responses['200'].content).sort(), ['application/json', 'text/csv'])
   const parameters = (path: string) => document.paths[path].get.parameters.map(({ name }: { name: string }) => name)
   const period = ['period_end', 'period_start']
-  assert.deepEqual(parameters('/v1/usage').sort(), ['format', 'group_by', 'interval', 'key_id', 'model', ...period])
+  const dimensions = ['end_user', 'key_id', 'kind', 'member_id', 'model', 'provider', 'session_id', 'tag', 'team_id']
+  assert.deepEqual(parameters('/v1/usage').sort(), [...dimensions, 'format', 'group_by', 'interval', ...period].sort())
+  const attribution = ['end_user', 'request_id', 'session_id', 'tag']
   const filters = ['agent_id', 'client_request_id', 'key_id', 'model', ...period, 'provider', 'status']
   assert.deepEqual(
     parameters('/v1/usage/completions').sort(),
-    [...filters, 'cursor', 'format', 'include', 'limit', 'order'].sort(),
+    [...filters, ...attribution, 'cursor', 'format', 'include', 'limit', 'order'].sort(),
   )
   assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', 'include', ...period])
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
-  assert.equal(Object.keys(one.properties).length, 30)
+  assert.equal(Object.keys(one.properties).length, 34)
   const call = one.properties.attempt_log.items.properties
   assert.deepEqual(Object.keys(call), [
     'provider',

@@ -6812,7 +6812,7 @@ export interface operations {
                                 applies_to?: ("prompt" | "answer")[];
                                 /** @description Default: all but `ip_address`. */
                                 types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
-                            } | {
+                            } | ({
                                 /** @enum {string} */
                                 kind: "regex";
                                 /**
@@ -6832,7 +6832,7 @@ export interface operations {
                                 replacement?: string;
                                 /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
                                 window?: number;
-                            } | {
+                            } | unknown | unknown) | ({
                                 /** @enum {string} */
                                 kind: "max_prompt";
                                 /** @enum {string} */
@@ -6841,7 +6841,7 @@ export interface operations {
                                 max_characters?: number;
                                 /** @description As the gateway estimates them. */
                                 max_tokens?: number;
-                            } | {
+                            } | unknown | unknown) | {
                                 /** @enum {string} */
                                 kind: "tools";
                                 /** @enum {string} */
@@ -6926,7 +6926,7 @@ export interface operations {
                         applies_to?: ("prompt" | "answer")[];
                         /** @description Default: all but `ip_address`. */
                         types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
-                    } | {
+                    } | ({
                         /** @enum {string} */
                         kind: "regex";
                         /**
@@ -6946,7 +6946,7 @@ export interface operations {
                         replacement?: string;
                         /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
                         window?: number;
-                    } | {
+                    } | unknown | unknown) | ({
                         /** @enum {string} */
                         kind: "max_prompt";
                         /** @enum {string} */
@@ -6955,7 +6955,7 @@ export interface operations {
                         max_characters?: number;
                         /** @description As the gateway estimates them. */
                         max_tokens?: number;
-                    } | {
+                    } | unknown | unknown) | {
                         /** @enum {string} */
                         kind: "tools";
                         /** @enum {string} */
@@ -7022,7 +7022,7 @@ export interface operations {
                             applies_to?: ("prompt" | "answer")[];
                             /** @description Default: all but `ip_address`. */
                             types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
-                        } | {
+                        } | ({
                             /** @enum {string} */
                             kind: "regex";
                             /**
@@ -7042,7 +7042,7 @@ export interface operations {
                             replacement?: string;
                             /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
                             window?: number;
-                        } | {
+                        } | unknown | unknown) | ({
                             /** @enum {string} */
                             kind: "max_prompt";
                             /** @enum {string} */
@@ -7051,7 +7051,7 @@ export interface operations {
                             max_characters?: number;
                             /** @description As the gateway estimates them. */
                             max_tokens?: number;
-                        } | {
+                        } | unknown | unknown) | {
                             /** @enum {string} */
                             kind: "tools";
                             /** @enum {string} */
@@ -7143,7 +7143,7 @@ export interface operations {
                             applies_to?: ("prompt" | "answer")[];
                             /** @description Default: all but `ip_address`. */
                             types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
-                        } | {
+                        } | ({
                             /** @enum {string} */
                             kind: "regex";
                             /**
@@ -7163,7 +7163,7 @@ export interface operations {
                             replacement?: string;
                             /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
                             window?: number;
-                        } | {
+                        } | unknown | unknown) | ({
                             /** @enum {string} */
                             kind: "max_prompt";
                             /** @enum {string} */
@@ -7172,7 +7172,7 @@ export interface operations {
                             max_characters?: number;
                             /** @description As the gateway estimates them. */
                             max_tokens?: number;
-                        } | {
+                        } | unknown | unknown) | {
                             /** @enum {string} */
                             kind: "tools";
                             /** @enum {string} */
@@ -7283,7 +7283,7 @@ export interface operations {
                         applies_to?: ("prompt" | "answer")[];
                         /** @description Default: all but `ip_address`. */
                         types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
-                    } | {
+                    } | ({
                         /** @enum {string} */
                         kind: "regex";
                         /**
@@ -7303,7 +7303,7 @@ export interface operations {
                         replacement?: string;
                         /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
                         window?: number;
-                    } | {
+                    } | unknown | unknown) | ({
                         /** @enum {string} */
                         kind: "max_prompt";
                         /** @enum {string} */
@@ -7312,7 +7312,7 @@ export interface operations {
                         max_characters?: number;
                         /** @description As the gateway estimates them. */
                         max_tokens?: number;
-                    } | {
+                    } | unknown | unknown) | {
                         /** @enum {string} */
                         kind: "tools";
                         /** @enum {string} */
@@ -7379,7 +7379,7 @@ export interface operations {
                             applies_to?: ("prompt" | "answer")[];
                             /** @description Default: all but `ip_address`. */
                             types?: ("email" | "phone" | "credit_card" | "iban" | "us_ssn" | "ip_address")[];
-                        } | {
+                        } | ({
                             /** @enum {string} */
                             kind: "regex";
                             /**
@@ -7399,7 +7399,7 @@ export interface operations {
                             replacement?: string;
                             /** @description Characters of a streamed answer that are withheld, so that a match of `pattern` that arrives in pieces is found; at least the longest match. Default: 256. */
                             window?: number;
-                        } | {
+                        } | unknown | unknown) | ({
                             /** @enum {string} */
                             kind: "max_prompt";
                             /** @enum {string} */
@@ -7408,7 +7408,7 @@ export interface operations {
                             max_characters?: number;
                             /** @description As the gateway estimates them. */
                             max_tokens?: number;
-                        } | {
+                        } | unknown | unknown) | {
                             /** @enum {string} */
                             kind: "tools";
                             /** @enum {string} */

@@ -17,6 +17,7 @@ import type { AccountId, GuardrailId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { type Requester, requesterOf } from '../../http/request-origin.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { TARGET_PATTERN } from '../../lib/ip-address.ts'
 import { checkTarget, checkTargetAddresses } from '../../net/guarded-agent.ts'
 import type { ListDeps, WriteAudit } from '../deps.ts'
 import { countGuardrails, type GuardrailReference, listGuardrails, raiseVersion, requireGuardrail } from './store.ts'
@@ -41,6 +42,11 @@ export const DEFAULT_HOOK_TIMEOUT_MS = 2_000
 export const MAX_HOOK_TIMEOUT_MS = 30_000
 
 const options = { additionalProperties: false } as const
+/** At least one of the fields. */
+const oneOfFields = (...names: readonly string[]) => ({
+  ...options,
+  anyOf: names.map((name) => ({ required: [name] })),
+})
 const Action = oneOf(GUARDRAIL_ACTIONS, {
   description: '`mask` replaces what is found; `block` rejects the request, or ends its answer.',
 })
@@ -90,7 +96,7 @@ const Rule = Type.Union([
         }),
       ),
     },
-    options,
+    oneOfFields('pattern', 'words'),
   ),
   Type.Object(
     {
@@ -99,7 +105,7 @@ const Rule = Type.Union([
       max_characters: Type.Optional(Type.Integer({ minimum: 1, description: 'Of all texts of the prompt.' })),
       max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'As the gateway estimates them.' })),
     },
-    options,
+    oneOfFields('max_characters', 'max_tokens'),
   ),
   Type.Object(
     {
@@ -116,7 +122,7 @@ const Rule = Type.Union([
     {
       kind: Type.Literal('http'),
       action: Type.Optional(Action),
-      url: Type.String({ minLength: 1, maxLength: 2_048 }),
+      url: Type.String({ minLength: 1, maxLength: 2_048, pattern: TARGET_PATTERN }),
       stages: Type.Optional(
         Type.Array(oneOf(HOOK_STAGES, {}), {
           minItems: 1,
@@ -336,27 +342,12 @@ async function storedRules(deps: GuardrailsDeps, rules: Static<typeof Rules>): P
 }
 
 async function completeRule(deps: GuardrailsDeps, rule: Static<typeof Rule>, param: string): Promise<GuardrailRule> {
-  if (rule.kind === 'secrets' || rule.kind === 'pii') return rule
-  if (rule.kind === 'regex') {
-    if (rule.pattern === undefined && rule.words === undefined)
-      throw missing(`${param} needs \`pattern\` or \`words\`.`, param)
-    return rule
-  }
-  if (rule.kind === 'tools') return { ...rule, action: 'block' }
-  if (rule.kind === 'max_prompt') {
-    if (rule.max_characters === undefined && rule.max_tokens === undefined) {
-      throw missing(`${param} needs \`max_characters\` or \`max_tokens\`.`, param)
-    }
-    return { ...rule, action: 'block' }
-  }
+  if (rule.kind === 'secrets' || rule.kind === 'pii' || rule.kind === 'regex') return rule
+  if (rule.kind === 'tools' || rule.kind === 'max_prompt') return { ...rule, action: 'block' }
   const target = { allowPrivateNetworks: deps.allowPrivateNetworks(), param: `${param}.url` }
   await checkTargetAddresses(checkTarget(rule.url, target), target)
   const { action = 'mask', stages = ['pre'], timeout_ms = DEFAULT_HOOK_TIMEOUT_MS, fail = 'closed' } = rule
   return { ...rule, action, stages, timeout_ms, fail }
-}
-
-function missing(message: string, param: string): GatewayError {
-  return new GatewayError('missing_field', message, { param })
 }
 
 type Ids = readonly string[] | null | undefined

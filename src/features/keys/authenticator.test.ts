@@ -133,6 +133,7 @@ test('a cached key returns synchronously the same frozen caller for all requests
     role: undefined,
     accountId: ACCOUNT,
     keyId: key.id,
+    guardrails: undefined,
     plan: 'free',
     models: new Set(['m1']),
     requestsPerMinute: 5,

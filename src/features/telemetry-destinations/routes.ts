@@ -8,6 +8,7 @@ import type { AccountId, TeamId, TelemetryDestinationId } from '../../domain/ids
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { closed, isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { TARGET_PATTERN } from '../../lib/ip-address.ts'
 import { checkTarget, checkTargetAddresses, type ResolveAddresses } from '../../net/guarded-agent.ts'
 import type { ListDeps, WriteAudit } from '../deps.ts'
 import type { DestinationTester } from './exporter.ts'
@@ -29,6 +30,7 @@ const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$
 const Url = Type.String({
   minLength: 1,
   maxLength: 2_048,
+  pattern: TARGET_PATTERN,
   description: 'A public `https:` address. The path for traces is appended where the kind has one.',
 })
 const Credential = Type.String({

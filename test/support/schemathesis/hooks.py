@@ -34,6 +34,8 @@ def repair_query(query):
             for name, value in ((first, START), (last, END)):
                 if name not in query or is_time(query[name]):
                     query[name] = value
+    if "group_by" in query and query["group_by"] not in DIMENSIONS:
+        query["group_by"] = "model"
     if any(name in query for name in ("provider", "client_request_id", "tag", "session_id", "end_user")):
         query.setdefault("period_start", START)
         query.setdefault("period_end", END)
@@ -70,7 +72,7 @@ def repair_body(body):
     if isinstance(body.get("repository"), str) and REPOSITORY.match(body["repository"]):
         body["repository"] = "acme/website"
     scopes = body.get("scopes")
-    for scope in ("keys", "members"):  # of keys without limits alone
+    for scope in ("keys", "members", "teams", "scim"):  # of keys without limits alone
         if isinstance(scopes, list) and scopes.count(scope) == 1:
             scopes.remove(scope)
     if isinstance(body.get("branch"), str) and 1 <= len(body["branch"]) <= 200:
@@ -101,12 +103,46 @@ def repair_budgets(budgets):
     return list(repaired.values()) if len(budgets) <= 10 else budgets
 
 
+DIMENSIONS = ("model", "key", "day", "kind", "agent", "team", "member", "provider", "session", "end_user", "tag:customer,model")
 WINDOWS = ("day", "week", "month", "quarter", "total")
 
 
 def is_percentage(value):
     # 45.0 is an integer of JSON Schema as well
     return not isinstance(value, bool) and isinstance(value, (int, float)) and value % 1 == 0 and 1 <= value <= 1000
+
+
+def repair_rules(rules):
+    """Patterns that are RE2, and hooks on this machine."""
+    for rule in rules:
+        if isinstance(rule, dict) and isinstance(rule.get("pattern"), str) and 1 <= len(rule["pattern"]) <= 1000:
+            rule["pattern"] = "a+"
+        if isinstance(rule, dict) and isinstance(rule.get("url"), str) and URL.match(rule["url"]):
+            rule["url"] = "https://127.0.0.1:9/hook"
+
+
+def repair_mappings(mappings):
+    """Roles of teams for teams, those of the account without."""
+    for mapping in mappings:
+        if isinstance(mapping, dict) and mapping.get("role") in ROLES:
+            mapping["role"] = "member" if isinstance(mapping.get("team_id"), str) else "developer"
+
+
+ROLES = ("admin", "developer", "billing", "member", "viewer")
+
+
+def repair_destination(case):
+    """What a kind needs and takes; a change needs no credential as long as the address stays."""
+    if case.method == "PATCH":
+        for name in ("url", "credential", "headers"):
+            case.body.pop(name, None)
+    elif case.body.get("kind") in KINDS:
+        case.body["kind"] = "otlp"
+        case.body.pop("credential", None)
+        case.body.setdefault("url", "https://127.0.0.1:9/hook")
+
+
+KINDS = ("langfuse", "langsmith", "datadog", "honeycomb", "grafana_cloud", "grafana", "otlp")
 
 
 def repair_setting(case):
@@ -134,6 +170,12 @@ def before_call(context, case, kwargs):
             repair_limit(case.query)
     if isinstance(case.body, dict):
         repair_body(case.body)
+    if isinstance(case.body, dict) and isinstance(case.body.get("rules"), list):
+        repair_rules(case.body["rules"])
+    if isinstance(case.body, dict) and isinstance(case.body.get("mappings"), list):
+        repair_mappings(case.body["mappings"])
+    if isinstance(case.body, dict) and case.path.startswith("/v1/telemetry-destinations"):
+        repair_destination(case)
     if case.path_parameters and case.path_parameters.get("id") == OWN_KEY and case.method in ("PATCH", "DELETE"):
         case.path_parameters["id"] = "key_00000000000000000other"
     if case.path.startswith(("/v1/admin/models/{id}", "/v1/admin/providers/{name}")):

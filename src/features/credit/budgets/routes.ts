@@ -175,7 +175,9 @@ function parseRaise({ usd, ends_at: text, reason }: RaiseBody, now: number) {
 export async function assertSubject(db: Kysely<Database>, subject: OwnedSubject): Promise<void> {
   if (await SUBJECTS[subject.level](db, subject)) return
   if (subject.level === 'tag')
-    throw new GatewayError('invalid_value', "'subject' must be key=value, such as customer=acme.", { param: 'subject' })
+    throw new GatewayError('invalid_value', "'subject' must be key=value, such as customer=northwind.", {
+      param: 'subject',
+    })
   throw new GatewayError('not_found', `No ${subject.level} has this ID.`)
 }
 
