@@ -210,7 +210,9 @@ test('a move is rejected while a service runs, or while requests are unsettled',
   assert.match((await move()).error, /the spool contains settlements/)
   await rm(join(folder, 'spool'), { recursive: true })
   source(
-    `insert into hold values ('acc_a', 'chatcmpl-x', 'key_1', 'ins_1', 1, 0, 'm', 'p', 0, 'v', 0, 0, 0, 0, null, null, null, null, null, null)`,
+    `insert into hold (account_id, id, key_id, instance_id, amount_nano_usd, of_key_budget, model, provider, stream,
+      price_version, prompt_tokens, completion_tokens, estimate_nano_usd, created_at)
+      values ('acc_a', 'chatcmpl-x', 'key_1', 'ins_1', 1, 0, 'm', 'p', 0, 'v', 0, 0, 0, 0)`,
   )
   const { code, error } = await move()
   assert.equal(code, 1)

@@ -22,6 +22,7 @@ test('an agent is created with its run, message, events and job, and is shown as
     repository: 'acme/website',
     model: 'turnpike-simulator',
     base_branch: 'main',
+    team_id: null,
     branch: `turnpike/${id}`,
     summary: null,
     error: null,
