@@ -14,6 +14,7 @@ const COPIED = [
   'test',
   'packages',
   'catalogue',
+  'deploy',
   'docs',
   'package.json',
   'tsconfig.json',

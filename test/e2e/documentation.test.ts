@@ -55,6 +55,7 @@ const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[]
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
   ['docs/migrating.md', 'turnpike import', 'needs a file of LiteLLM: src/cli/import/import.test.ts'],
+  ['docs/observability.md', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'starts another server: test/e2e/traces.test.ts'],
   ['docs/operations.md', 'scrape_configs:', 'settings of Prometheus'],
   ['docs/providers.md', 'EXAMPLEHOST_API_KEY', "calls the host's real address: scripts/record.test.ts"],
   ['docs/providers.md', 'TURNPIKE_RECORDINGS', 'runs these tests, with recordings of a host'],

@@ -68,6 +68,7 @@ test('UP-1: a completion is kept with every field, its attempts among them', asy
     usage_detail: null,
     price_rule: null,
     tags: null,
+    team_id: null,
     session_id: null,
     end_user: null,
     request_id: null,

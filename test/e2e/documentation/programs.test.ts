@@ -105,7 +105,7 @@ test('docs/command-line.md: what a command prints is a question, the answer a fi
 
 test('docs/configuration.md: the file is checked, its schema printed, and the service reads it again', async () => {
   const block = blockOf('docs/configuration.md', 'turnpike config check').text
-  const output = await succeeds(block.replace(' turnpike.yaml', ' "$TURNPIKE_CONFIG"'))
+  const output = await succeeds(block.replaceAll(' turnpike.yaml', ' "$TURNPIKE_CONFIG"'))
   assert.match(output, /"\$schema"/)
   assert.match(output, /reload/i)
 })
