@@ -212,12 +212,13 @@ function createBodies({ server }: Config): Bodies {
 /** Its `close` ends the thread that parses large bodies, and writes the rest of the rejections. */
 async function openServer(
   { config, log, database: { db } }: AppInput,
-  { runtime: { ids, now }, bodies, telemetry: { tracing } }: Pick<Parts, 'runtime' | 'bodies' | 'telemetry'>,
+  { runtime: { ids, now, models }, bodies, telemetry: { tracing } }: Pick<Parts, 'runtime' | 'bodies' | 'telemetry'>,
   state: Pick<ServerInput, 'draining' | 'strain'>,
 ): Promise<FastifyInstance> {
   const { trust_proxy: trustProxy, cors_origins: corsOrigins, tls } = config.server
   const { budget, parseLarge, close } = bodies
-  const rejections = createRejectionRecorder({ db, now, log })
+  const isModel = (id: string): boolean => models().find(id) !== undefined
+  const rejections = createRejectionRecorder({ db, now, isModel, log })
   const server = await createHttpServer({
     ...state,
     onRejection: rejections.note,

@@ -76,7 +76,7 @@ test('rejected requests are listed with status, code, endpoint, model and key; a
     { key: broke, model: SIMULATOR, code: 'key_budget_exceeded', status: 402, body: chat({ stream: true }) },
     { key: reader, model: null, code: 'insufficient_scope', status: 403, body: chat() },
     { key: restricted, model: SIMULATOR, code: 'model_not_allowed', status: 403, body: chat() },
-    { key: broke, model: 'nothing', code: 'model_not_found', status: 422, body: chat({ model: 'nothing' }) },
+    { key: broke, model: null, code: 'model_not_found', status: 422, body: chat({ model: 'nothing' }) },
     { key: broke, model: SIMULATOR, code: 'missing_field', status: 400, body: { model: SIMULATOR } },
     { key: broke, model: null, code: 'invalid_json', status: 400, body: '{"model": ' },
   ]

@@ -4519,7 +4519,7 @@ export interface operations {
                             created_at: string;
                             /** @description The path, such as `/v1/chat/completions`. */
                             endpoint: string;
-                            /** @description That the request asked for. `null`: it names none, or its body was not read. */
+                            /** @description That the request asked for. `null`: it names none that exists, or its body was not read. */
                             model: string | null;
                             /** @description HTTP status of the answer. */
                             status: number;

@@ -28,7 +28,12 @@ function recorderOf({ db }: Pick<OpenedDatabase, 'db'>) {
   const clock = { now: START }
   const lines: object[] = []
   const line = (fields: object) => void lines.push(fields)
-  const recorder = createRejectionRecorder({ db, now: () => clock.now, log: { info: line, warn: line } })
+  const recorder = createRejectionRecorder({
+    db,
+    now: () => clock.now,
+    isModel: (id) => id === 'm1',
+    log: { info: line, warn: line },
+  })
   const later = (): void => {
     clock.now += 1_000
   }
@@ -44,7 +49,7 @@ test('a rejection is a row of its account and a line of the log; without a crede
   const database = await temporaryDatabase(t)
   await ensureAccounts(database, [ada])
   const { recorder, lines } = recorderOf(database)
-  recorder.note(rejection(1, { model: `\0${'m'.repeat(300)}` }))
+  recorder.note(rejection(1, { model: 'm1' }))
   recorder.note(rejection(2, { caller: undefined, status: 401, code: 'invalid_credential' }))
   await recorder.write()
   const [row, ...others] = await database.db.selectFrom('rejection').selectAll().execute()
@@ -57,13 +62,23 @@ test('a rejection is a row of its account and a line of the log; without a crede
       created_at: START,
       key_id: keyId,
       endpoint: '/v1/chat/completions',
-      model: `\uFFFD${'m'.repeat(199)}`,
+      model: 'm1',
       status: 429,
       code: 'rate_limit_exceeded',
     },
   )
   const fields = { endpoint: '/v1/chat/completions', accountId: undefined, keyId: undefined }
   assert.deepEqual(lines[1], { ...fields, requestId: requestId(2), status: 401, code: 'invalid_credential' })
+})
+
+test('text that is no model of the gateway is not stored: it may be a secret', async (t) => {
+  const database = await temporaryDatabase(t)
+  await ensureAccounts(database, [ada])
+  const { recorder, lines } = recorderOf(database)
+  recorder.note(rejection(1, { model: 'sk-secret', status: 422, code: 'model_not_found' }))
+  await recorder.close()
+  assert.equal((await database.db.selectFrom('rejection').select('model').executeTakeFirstOrThrow()).model, null)
+  assert.doesNotMatch(JSON.stringify(lines), /sk-secret/)
 })
 
 test('an account records 10 rejections a second, whatever others do; the rest are counted [limit: rejection-rate]', async (t) => {

@@ -20,7 +20,6 @@ export const TRIM_EVERY = 100
 const WRITE_AFTER_MS = 1_000
 const ROWS_PER_STATEMENT = 500
 const MAX_REMEMBERED_ACCOUNTS = 10_000
-const MAX_MODEL_LENGTH = 200
 
 type Row = Insertable<Database['rejection']>
 
@@ -28,6 +27,8 @@ interface RecorderInput {
   readonly db: Kysely<Database>
   /** Unix milliseconds. */
   readonly now: () => number
+  /** Whether a model has this ID. Other text is not stored: it may be a secret in the wrong field. */
+  readonly isModel: (id: string) => boolean
   readonly log: {
     info(fields: object, message: string): void
     warn(fields: object, message: string): void
@@ -42,7 +43,7 @@ export interface RejectionRecorder {
   close(): Promise<void>
 }
 
-export function createRejectionRecorder({ db, now, log }: RecorderInput): RejectionRecorder {
+export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput): RejectionRecorder {
   const isWithinRate = createRate(now)
   const waiting: Row[] = []
   const untrimmed = createLruCache<number>(MAX_REMEMBERED_ACCOUNTS)
@@ -81,7 +82,9 @@ export function createRejectionRecorder({ db, now, log }: RecorderInput): Reject
       }
       const { accountId, keyId } = caller ?? {}
       log.info({ requestId, accountId, keyId, endpoint, status, code }, 'request to a model rejected')
-      if (caller !== undefined) waiting.push(rowOf(rejection, caller, now()))
+      const { model } = rejection
+      const named = model !== undefined && isModel(model) ? model : null
+      if (caller !== undefined) waiting.push({ ...rowOf(rejection, caller, now()), model: named })
     },
     write,
     close() {
@@ -93,22 +96,16 @@ export function createRejectionRecorder({ db, now, log }: RecorderInput): Reject
 
 /** Without an account there is nobody who could read the row: such requests are only logged. */
 function rowOf(rejection: Rejection, caller: NonNullable<Rejection['caller']>, createdAt: number): Row {
-  const { requestId, endpoint, model, status, code } = rejection
+  const { requestId, endpoint, status, code } = rejection
   return {
     account_id: caller.accountId,
     request_id: requestId,
     created_at: createdAt,
     key_id: caller.keyId,
     endpoint,
-    model: model === undefined ? null : storable(model),
     status,
     code,
   }
-}
-
-/** PostgreSQL's text has no character 0. */
-function storable(model: string): string {
-  return model.slice(0, MAX_MODEL_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
 /** Counts by account within the current second. */
