@@ -121,6 +121,9 @@ test('INV-10: the row says everything of its completion', async () => {
     attemptLog: undefined,
     clientRequestId: 'mine',
     api: undefined,
+    teamId: undefined,
+    attribution: undefined,
+    requestId: 'req_1',
   })
 })
 

@@ -13,6 +13,8 @@ export const SCOPES = [
   'webhooks',
   'keys',
   'members',
+  'teams',
+  'scim',
   'billing',
 ] as const
 export type Scope = (typeof SCOPES)[number]
@@ -40,6 +42,14 @@ export const RIGHTS: Readonly<Record<string, RightWords>> = {
   operator: { label: 'Operator', may: 'administer the whole installation', roles: [] },
   'members:read': { label: 'See members', may: 'see who belongs to the account', roles: ROLES },
   members: { label: 'Members', may: 'invite, change and remove members', roles: MANAGERS },
+  'teams:read': { label: 'See teams', may: 'see the teams of the account and who is in them', roles: ROLES },
+  teams: {
+    label: 'Teams',
+    may: 'create, change and archive teams, and decide who is in them',
+    roles: MANAGERS,
+  },
+  scim: { label: 'Provisioning', may: 'provision people and groups from an identity provider', roles: MANAGERS },
+  guardrails: { label: 'Guardrails', may: 'set guardrails', roles: MANAGERS },
   audit: { label: 'Audit log', may: 'read the audit log', roles: MANAGERS },
   devices: {
     label: 'Devices',
@@ -49,10 +59,10 @@ export const RIGHTS: Readonly<Record<string, RightWords>> = {
 }
 
 /** Rights beyond the scopes: a key has them with full access, the first and last with `members`, too. */
-const BEYOND_SCOPES = ['members:read', 'audit', 'devices']
+const BEYOND_SCOPES = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails']
 
 /** What a key with limits never has: whoever it let in, and what it created, would be without them. */
-export const DELEGATING_SCOPES: readonly Scope[] = ['keys', 'members']
+export const DELEGATING_SCOPES: readonly Scope[] = ['keys', 'members', 'teams', 'scim']
 
 /** One that a newer gateway has and this page does not know is called by its own name. */
 export function labelOfRight(right: string): string {
