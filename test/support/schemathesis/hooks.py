@@ -61,6 +61,8 @@ def repair_body(body):
             body[name] = "2099-01-01T00:00:00Z"
     if body.get("level") == "tag" and isinstance(body.get("subject", ""), str):
         body["subject"] = "customer=acme"
+    if isinstance(body.get("tags"), dict) and all(isinstance(value, str) for value in body["tags"].values()):
+        body["tags"] = {"team": "search"}
     if isinstance(body.get("budgets"), list):
         body["budgets"] = repair_budgets(body["budgets"])
     addresses = body.get("ip_allowlist")
@@ -139,7 +141,8 @@ def repair_destination(case):
     elif case.body.get("kind") in KINDS:
         case.body["kind"] = "otlp"
         case.body.pop("credential", None)
-        case.body.setdefault("url", "https://127.0.0.1:9/hook")
+        if isinstance(case.body.get("url", ""), str):
+            case.body["url"] = "https://otel.invalid/hook"  # a public name that leads nowhere
 
 
 KINDS = ("langfuse", "langsmith", "datadog", "honeycomb", "grafana_cloud", "grafana", "otlp")
