@@ -52,6 +52,8 @@ test('the gateway is given caller, body and time, and answers by itself', async 
       idempotencyKey: 'k1',
       lastEventId: undefined,
       receivedAt: 42,
+      attribution: undefined,
+      trace: undefined,
     },
   ])
   assert.deepEqual(errors, [])
