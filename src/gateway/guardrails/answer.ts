@@ -104,14 +104,15 @@ function pushPiece(state: MaskingState, { type, index, text }: Piece): void {
   passText(state, { type, index, text: last.masker.push(text) })
 }
 
-function pushCall({ open, passed, ...state }: MaskingState, event: ToolCallEvent): void {
+function pushCall(state: MaskingState, event: ToolCallEvent): void {
+  const { open, passed } = state
   const { index, toolIndex } = event
   const last = open.get(index)
   if (last?.kind === 'tool-call' && last.event.toolIndex === toolIndex) {
     last.arguments += event.arguments
     return
   }
-  close({ open, passed, ...state }, index)
+  close(state, index)
   passed.push({ ...event, arguments: '' })
   const { id: _, name: __, ...fragment } = event
   open.set(index, { kind: 'tool-call', event: fragment, arguments: event.arguments })
