@@ -109,6 +109,15 @@ export async function mergeStoredSettings(input: MergedConfigInput): Promise<Mer
   }
 }
 
+/** Secrets stay sealed. */
+const NO_KEYS: SealKeys = [new Uint8Array(32)]
+
+/** What is in force at this moment, without the keys of stored providers. Stored entries that do not fit are left out. */
+export async function readMerged(db: Kysely<Database>, file: Config, now: number): Promise<Merged> {
+  const entries = entriesOf(await versionsInForce(db, now, NO_KEYS))
+  return { config: withStored(file, entries, BUILT_IN), catalogue: catalogueInForce(await storedCatalogue(db)) }
+}
+
 function changesOf(db: Kysely<Database>, apply: () => Promise<void>): ChangeSource<number> {
   return {
     latest: () => lastChange(db),

@@ -9,12 +9,15 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { CATALOGUE } from '../../catalogue/index.ts'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
 import { runCommandHere } from '../../test/support/process/command-in-process.ts'
 import { freePort } from '../../test/support/process/free-port.ts'
 import { temporaryRedis } from '../../test/support/process/redis-server.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
+import { storeCatalogue } from '../features/stored-settings/catalogue-store.ts'
+import { addVersion } from '../features/stored-settings/store.ts'
 import { type Check, checkClock, checkNode } from './doctor.ts'
 
 for (const tool of ['git', 'bubblewrap'] as const) findTool(tool)
@@ -130,6 +133,33 @@ test('a database passes with the current schema, and fails with an old or broken
   writeFileSync(join(cwd, 'turnpike.db'), 'this is no database'.repeat(1000))
   rmSync(join(cwd, 'turnpike.db-wal'), { force: true })
   assert.equal(find(await examine('', env), 'database').ok, false)
+})
+
+test('prices of the database and of a pulled catalogue are checked as those of the file are', async () => {
+  const cwd = newFolder()
+  const ends = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)
+  const pricing = { input_per_million: 1, output_per_million: 2, ends }
+  const yaml = `models: [{ id: filed, pricing: ${JSON.stringify(pricing)}, deployments: [{ provider: simulator, model: m }] }]`
+  const database = await openDatabase({ path: join(cwd, 'turnpike.db') })
+  await migrate(database.db, () => 0)
+  const stored = { pricing, deployments: [{ provider: 'own', model: 'm' }] }
+  const own = { protocol: 'openai', base_url: 'http://127.0.0.1:1', api_key: 'sk-sealed' }
+  for (const [kind, name, settings] of [
+    ['model', 'stored', stored],
+    ['provider', 'own', own],
+  ] as const) {
+    const version = { kind, name, settings, effectiveFrom: 0, createdBy: null }
+    await addVersion(database.db, version, { keys: [new Uint8Array(32).fill(1)], now: 1 })
+  }
+  const models = [{ ...CATALOGUE.find(({ id }) => id === 'turnpike-simulator'), id: 'pulled', aliases: [], pricing }]
+  await storeCatalogue(database.db, { publishedAt: '2099-01-01T00:00:00Z', models }, 1)
+  await database.close()
+  const { ok, message } = find(
+    await examine(`providers: { simulator: {} }\n${yaml}`, { TURNPIKE_DATA_DIR: cwd }),
+    'prices',
+  )
+  const named = message.split('; ').sort()
+  assert.deepEqual([ok, named], [true, ['filed', 'pulled', 'stored'].map((id) => `${id} ends on ${ends}`)])
 })
 
 test('Redis passes if it is reachable, fails with a wrong password or if it is down, and passes without REDIS_URL', async (t) => {

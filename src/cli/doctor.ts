@@ -6,6 +6,7 @@ import { dirname } from 'node:path'
 import { styleText } from 'node:util'
 import { request } from 'undici'
 import { CATALOGUE } from '../../catalogue/index.ts'
+import type { Merged } from '../app/stored-settings.ts'
 import type { Config, ProviderConfig } from '../config/schema.ts'
 import { secretPath } from '../config/secret.ts'
 import type { OpenOptions } from '../db/database.ts'
@@ -322,15 +323,36 @@ function capitalised(text: string): string {
 
 const FIX = 'Set `pricing`, or its `successors`, for them under `models` in the configuration file; see docs/prices.md.'
 
-/** Warns of models whose price expires within a week; the check passes. @param now Unix milliseconds. */
-function checkPrices({ models, providers }: Config, now: () => number = Date.now): Check {
+/** Warns of models whose price expires within a week, whoever set it; the check passes. @param now Unix milliseconds. */
+async function checkPrices(file: Config, now: () => number = Date.now): Promise<Check> {
   try {
+    const { config, catalogue } = (await storedAt(file, now)) ?? { config: file, catalogue: CATALOGUE }
+    const { models, providers, virtual_models: virtualModels } = config
     const names = new Set(Object.keys(providers))
-    const book = buildModelBook({ catalogue: CATALOGUE, models, providers: names, now })
+    const book = buildModelBook({ catalogue, models, virtualModels, providers: names, now })
     const ends = endingPrices(book.all, now())
     if (ends.length === 0) return passed('prices', 'none expires within a week')
     return { ...passed('prices', ends.map(priceEndText).join('; ')), fix: FIX }
   } catch (error) {
     return failed('prices', messageOf(error), FIX)
+  }
+}
+
+/** With what is stored; undefined where there is no database that can be read, which is another check's concern. */
+async function storedAt(file: Config, now: () => number): Promise<Merged | undefined> {
+  const location = databaseLocation(file)
+  if ('path' in location && !existsSync(location.path)) return undefined
+  const [{ openDatabase }, { pendingMigrations }, { readMerged }] = await Promise.all([
+    import('../db/open.ts'),
+    import('../db/migrate.ts'),
+    import('../app/stored-settings.ts'),
+  ])
+  const database = await openDatabase(location).catch(() => undefined)
+  if (database === undefined) return undefined
+  try {
+    const pending = await pendingMigrations(database.db).catch(() => ['unreadable'])
+    return pending.length > 0 ? undefined : await readMerged(database.db, file, now())
+  } finally {
+    await database.close()
   }
 }
