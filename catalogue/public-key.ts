@@ -1,5 +1,5 @@
 /**
- * Ed25519 key, 32 bytes in base64, of the publisher whose catalogues this release accepts by itself. `turnpike catalogue
- * keygen` makes such a pair; operators may trust another publisher (`catalogue.public_key`).
+ * Ed25519 key, 32 bytes in base64, of the publisher whose catalogues a release accepts by itself. Undefined: nobody publishes
+ * one yet, and an operator names a publisher (`catalogue.public_key`, `--public-key`). docs/releasing.md says how it is made.
  */
-export const PUBLIC_KEY = 'o3lHni94tlWBiPAV24HsWvOGpyN2U17v/ez3cc7k1C0='
+export const PUBLIC_KEY: string | undefined = undefined

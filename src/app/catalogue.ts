@@ -88,6 +88,9 @@ export interface Pulled extends CatalogueChanges {
   readonly refused: string | undefined
 }
 
+const NO_PUBLISHER =
+  'No publisher of catalogues is trusted: this release pins none. Set `catalogue.public_key` to the key of yours, or use --public-key.'
+
 export interface PullInput {
   readonly db: Kysely<Database>
   readonly config: Pick<Config, 'catalogue'>
@@ -111,7 +114,9 @@ export async function pullCatalogue({
   now,
   audit,
 }: PullInput): Promise<Pulled> {
-  const published = openCatalogue(await readSource(from), config.catalogue.public_key ?? PUBLIC_KEY)
+  const publicKey = config.catalogue.public_key ?? PUBLIC_KEY
+  if (publicKey === undefined) throw new Error(NO_PUBLISHER)
+  const published = openCatalogue(await readSource(from), publicKey)
   const problems = catalogueProblems(published.models)
   if (problems.length > 0) throw new Error(`The catalogue cannot be used: ${problems.slice(0, 5).join('; ')}`)
   return await db.transaction().execute(async (inside) => {

@@ -13,20 +13,23 @@ import { note, plainText, print, printLine } from './output.ts'
 
 export interface CataloguePullOptions {
   readonly from?: string
+  readonly publicKey?: string
   readonly accept?: boolean
   readonly dryRun?: boolean
 }
 
 /** Prints what changes, and applies it in every process at once. Fails without effect where a price rises much. */
-export async function cataloguePull({ from, accept = false, dryRun = false }: CataloguePullOptions): Promise<void> {
+export async function cataloguePull(options: CataloguePullOptions): Promise<void> {
+  const { from, accept = false, dryRun = false } = options
   await withDatabase(async (context) => {
     const { db, config, now } = context
+    const publicKey = options.publicKey ?? config.catalogue.public_key
     const source = from ?? config.catalogue.url
     if (source === undefined) throw wrongUsage('--from: required, since `catalogue.url` is not set.')
     const { id: accountId } = await chosenAccount(context, undefined)
     const { lines, rises, refused, publishedAt } = await pullCatalogue({
       db,
-      config,
+      config: { catalogue: publicKey === undefined ? {} : { public_key: publicKey } },
       from: source,
       isAccepted: accept,
       isDryRun: dryRun,

@@ -317,6 +317,7 @@ function addCatalogue(program: Command): void {
     .command('pull')
     .description('show what a published catalogue changes, and apply it in all processes')
     .option('--from <source>', 'address or file (default: `catalogue.url` of the configuration)')
+    .option('--public-key <key>', "its publisher's, 32 bytes in base64 (default: `catalogue.public_key`)")
     .option('--dry-run', 'only show what changes')
     .option('--accept', 'also apply prices that rise to more than twice as much, and an older catalogue')
     .action(lazily(() => import('./catalogue.ts'), 'cataloguePull'))

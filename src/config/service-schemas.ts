@@ -115,7 +115,10 @@ export const CATALOGUE_SCHEMA = defaultedSection(
       text('Address of a published catalogue, for `turnpike catalogue pull`. Not set: none.', 'http-url'),
     ),
     public_key: Type.Optional(
-      text('Ed25519 key of its publisher, 32 bytes in base64. Not set: that of the release.', 'ed25519-key'),
+      text(
+        'Ed25519 key of its publisher, 32 bytes in base64. Not set: that of the release, if it has one.',
+        'ed25519-key',
+      ),
     ),
     pull_every_hours: Type.Optional(
       count('How often the gateway pulls it by itself, in hours. Not set: never.', { maximum: 8_760 }),

@@ -123,6 +123,8 @@ test('a publisher makes a key and signs; a reset returns to the catalogue of the
   await assert.rejects(first.cli('catalogue', 'keygen', '--out', secret))
   await first.cli('catalogue', 'sign', '--key', secret, '--out', out)
   await assert.rejects(first.cli('catalogue', 'pull', '--from', out), /signature/)
+  await first.cli('catalogue', 'pull', '--from', out, '--public-key', publicKey.trim(), '--accept')
+  await pricedEverywhere(input)
   await first.cli('catalogue', 'reset')
   await pricedEverywhere(input)
 })
