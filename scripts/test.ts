@@ -3,7 +3,8 @@
  * Neighbouring files share a process. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is
  * started here.
  * What they need of the machine is looked for, and installed where that is possible.
- * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them.
+ * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them. `--all`: both
+ * at once, in less time than one after the other, since the slow ones mostly wait.
  * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
  * test, `--sqlite` and `--postgres` run one database alone, `--stalls` suspends processes at random, `--cpu` lists the CPU
  * time of every file.
@@ -41,8 +42,8 @@ const PATTERNS = [
   'bench/**/*.test.ts',
   'dashboard/src/**/*.test.ts',
 ]
-/** Processes at once: more than there are cores, since tests wait, too. */
-const CONCURRENCY = 2 * availableParallelism() + 1
+/** For processes at once: more than there are cores, since tests wait, too. */
+const PLACES = 2 * availableParallelism() + 2
 /**
  * Of one file. The longest kills a gateway dozens of times over and waits for what is swept half a minute later; the money
  * simulator runs for so many `MINUTES` besides.
@@ -70,10 +71,14 @@ if (files.length === 0) {
 const usesBoth = createDialectScan()
 const known = readDurations(DURATIONS)
 const tasks = planTasks(
-  files.flatMap((file) => [
-    ...(options.includes('--postgres') ? [] : [{ file, dialect: 'sqlite' as const }]),
-    ...(options.includes('--sqlite') || !usesBoth(join(ROOT, file)) ? [] : [{ file, dialect: 'postgres' as const }]),
-  ]),
+  files.flatMap((file) => {
+    const path = join(ROOT, file)
+    const task = { file, waits: isSlowTest(path) }
+    return [
+      ...(options.includes('--postgres') ? [] : [{ ...task, dialect: 'sqlite' as const }]),
+      ...(options.includes('--sqlite') || !usesBoth(path) ? [] : [{ ...task, dialect: 'postgres' as const }]),
+    ]
+  }),
   known,
 )
 console.log(`recordings: ${areRecordingsHere() ? RECORDINGS_FOLDER : `not found in ${RECORDINGS_FOLDER}`}`)
@@ -104,6 +109,7 @@ function testFiles(): readonly string[] {
   const all = PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
   return all.filter((file) => {
     if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) return false
+    if (options.includes('--all')) return true
     const path = join(ROOT, file)
     return isFaults ? isFaultTest(path) && (filters.length > 0 || isSlowTest(path)) : !isSlowTest(path)
   })
@@ -123,7 +129,7 @@ async function runAll(): Promise<readonly string[]> {
   }
   try {
     while (waiting.length + running.size > 0) {
-      const next = running.size < CONCURRENCY ? nextGroup(waiting, running.keys()) : -1
+      const next = nextGroup(waiting, running.keys(), PLACES)
       const group = next === -1 ? undefined : waiting.splice(next, 1)[0]
       if (group === undefined) await Promise.race(running.values())
       else running.set(group, begin(group))

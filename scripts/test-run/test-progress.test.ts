@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nextGroup, planTasks, progressLine, type TestGroup } from './test-progress.ts'
 
-const group = (file: string): TestGroup => ({
-  tasks: [{ file, dialect: 'sqlite', seconds: 1 }],
+const group = (file: string, waits = false): TestGroup => ({
+  tasks: [{ file, dialect: 'sqlite', seconds: 1, waits }],
   dialect: 'sqlite',
   seconds: 1,
 })
@@ -22,10 +22,27 @@ test('the longest files come first, as they took last time or as their kind take
 
 test('no more than two browser tests run at once, and others run meanwhile', () => {
   const browser = group('test/browser/a.test.ts')
-  assert.equal(nextGroup([browser, group('src/a.test.ts')], [browser]), 0)
-  assert.equal(nextGroup([browser, group('src/a.test.ts')], [browser, browser]), 1)
-  assert.equal(nextGroup([browser], [browser, browser]), -1)
-  assert.equal(nextGroup([], []), -1)
+  assert.equal(nextGroup([browser, group('src/a.test.ts')], [browser], 5), 0)
+  assert.equal(nextGroup([browser, group('src/a.test.ts')], [browser, browser], 5), 1)
+  assert.equal(nextGroup([browser], [browser, browser], 5), -1)
+  assert.equal(nextGroup([], [], 5), -1)
+})
+
+test('those that wait run beside the others, few at once, until only they are left', () => {
+  const [slow, quick] = [group('test/faults/a.test.ts', true), group('src/a.test.ts')]
+  assert.equal(nextGroup([slow, quick], [slow, slow], 6), 0)
+  assert.equal(nextGroup([slow, quick], [slow, slow, slow], 6), 1)
+  assert.equal(nextGroup([quick], [slow, slow, slow, quick, quick, quick], 6), 0, 'each takes half a place')
+  assert.equal(nextGroup([quick], [slow, slow, slow, quick, quick, quick, quick], 6), -1)
+  assert.equal(nextGroup([slow], [slow, slow, slow, quick], 6), 0)
+  assert.equal(
+    nextGroup(
+      [slow],
+      Array.from({ length: 12 }, () => slow),
+      6,
+    ),
+    -1,
+  )
 })
 
 test('a line of progress has totals and the time left by what the files that are done took', () => {

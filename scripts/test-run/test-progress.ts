@@ -10,6 +10,8 @@ export interface TestTask {
   readonly dialect: DialectName
   /** Seconds that it took last time, or takes as a rule. */
   readonly seconds: number
+  /** It waits for most of its time: for leases, outages and the like to end. */
+  readonly waits?: boolean
 }
 
 /** Test files that run in one process, one after another, on the same database. */
@@ -32,6 +34,7 @@ export type Durations = Readonly<Record<string, number>>
 /** The first that matches; of files that have not run on this machine. */
 const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
   [/^test\/e2e\/(?:clean-clone|openapi-contract|documentation\/(?:programs|webhooks))|^scripts\/new-provider/, 60],
+  [/^test\/faults\/(?:F05-long|F16|F25|crash-loop|random-scenarios|lapsed)/, 120],
   [/^test\/(?:e2e\/agents|browser\/agents|contract\/recordings)|\/spool\/recovery|^scripts\/(?:record|build)/, 30],
   [/^test\/browser\//, 20],
   [/^test\/(?:e2e|faults|webhooks|sandbox|recordings)/, 15],
@@ -53,11 +56,28 @@ export function planTasks(tasks: readonly Omit<TestTask, 'seconds'>[], known: Du
 /** Browsers use every core they get; more at once than this only make each other slow. */
 const BROWSERS_AT_ONCE = 2
 const usesBrowser = ({ tasks }: TestGroup): boolean => tasks.some(({ file }) => file.startsWith('test/browser/'))
+const waits = ({ tasks }: TestGroup): boolean => tasks.every((task) => task.waits === true)
+/** Of the place of another group. */
+const PLACE_OF_WAITING = 0.5
+/** Of all places, while other groups are left to begin. */
+const SHARE_OF_WAITING = 0.25
 
-/** @returns The index of the waiting group to begin now; -1: none may be begun beside those that are running. */
-export function nextGroup(waiting: readonly TestGroup[], running: Iterable<TestGroup>): number {
-  const browsers = [...running].filter(usesBrowser).length
-  return waiting.findIndex((group) => browsers < BROWSERS_AT_ONCE || !usesBrowser(group))
+/**
+ * Those that wait come in turn with the others, so that the cores are used all the time.
+ * @param places For groups at once; one that waits takes half a place, and few run at once while others are left.
+ * @returns The index of the waiting group to begin now; -1: none may be begun beside those that are running.
+ */
+export function nextGroup(waiting: readonly TestGroup[], running: Iterable<TestGroup>, places: number): number {
+  const groups = [...running]
+  const waitingPlaces = PLACE_OF_WAITING * groups.filter(waits).length
+  const freePlaces = places - waitingPlaces - groups.filter((group) => !waits(group)).length
+  const browsers = groups.filter(usesBrowser).length
+  const othersLeft = waiting.some((group) => !waits(group))
+  return waiting.findIndex((group) => {
+    if (waits(group))
+      return freePlaces >= PLACE_OF_WAITING && (!othersLeft || waitingPlaces < places * SHARE_OF_WAITING)
+    return freePlaces >= 1 && (browsers < BROWSERS_AT_ONCE || !usesBrowser(group))
+  })
 }
 
 export interface Progress extends Totals {
