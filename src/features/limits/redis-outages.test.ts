@@ -96,12 +96,12 @@ for (const processes of [1, 3]) {
       await end?.(redis, network)
       for (const limiter of limiters) await comesTrue(() => limiter.state().shared)
       await sleep(PHASE_MS)
+      await comesTrue(() => counts.admitted >= LIMIT) // a busy machine has asked less often than the limit by now
       running = false
       await Promise.all(all)
       const minutes = (performance.now() - begunAt) / 60_000
       const most = LIMIT * (1 + minutes) * 1.1
       t.diagnostic(`${counts.admitted} of ${counts.admitted + counts.refused} admitted, at most ${most.toFixed(1)}`)
-      assert.ok(counts.admitted >= LIMIT, `${counts.admitted} admitted: the limit itself is there`)
       assert.ok(counts.admitted <= most, `${counts.admitted} admitted, at most ${most}`)
       const here = limiters.reduce((sum, limiter) => sum + limiter.state().localFallback, 0)
       if (name.includes('within the wait')) assert.equal(here, 0, 'a slow answer is no outage')
