@@ -33,19 +33,19 @@ export interface Service {
   readonly url: string
   readonly port: number
   readonly database: OpenedDatabase
-  /** Takes over what of `config` can change while running. Rejects, and changes nothing, when it does not fit. */
+  /** Applies the settings of `config` that can change at run time. Rejects, and changes nothing, if it is invalid. */
   reload(config: Config): Promise<void>
-  /** For a process that is about to end as it is: accepts nothing more, and resolves when what was settled is on the disk. */
+  /** For a process that is about to crash: stops accepting requests, and resolves when settlements are on disk. */
   abandon(): Promise<void>
-  /** Ends in order: see `docs/operations.md`. Everything metered is written when it resolves. */
+  /** Shuts down gracefully, see `docs/operations.md`. All usage is written when it resolves. */
   drain(): Promise<void>
 }
 
-/** Rejects when a store cannot be opened or the port cannot be had; what was opened is closed then, and the process is to end. */
+/** Rejects if a store or the port cannot be opened; closes the others then, and the caller exits. */
 export async function startService(input: ServiceInput): Promise<Service> {
   const { config, log, version, role, mayMigrate } = input
   if (config.secret === undefined || config.database_url === undefined) makeDirectory(config.data_dir)
-  // The database's threads start while this one still reads the rest of the program.
+  // The database's threads start while this thread still loads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
     loadSecret(config),
     openDatabase({ ...databaseLocation(config, LEDGER_PROGRAMS), startWithinMs: SERVER_WITHIN_MS }),
@@ -116,17 +116,17 @@ function createService({ config, log }: ServiceInput, { app, database, listening
   }
 }
 
-/** A start reads the whole program, and nothing takes so much again for a long time. */
+/** Loading the program leaves garbage that nothing would collect for a long time. */
 const SHRINK_AFTER_MS = 800
-/** For a PostgreSQL that may just be starting. With the last attempt it makes less than 10 s. */
+/** Retries while PostgreSQL may be starting, less than 10 s in total. */
 const SERVER_WITHIN_MS = 5_000
 const DRAIN_POLL_MS = 10
-/** How long interrupted requests may take to tell their clients. */
+/** The time for interrupted requests to send their error to clients. */
 const INTERRUPTION_MS = 2_000
-/** How long a connection may take to send the request that it was made for. */
+/** The time for a new connection to send its first request. */
 const FIRST_REQUEST_MS = 500
 
-/** Turns new requests away, lets running ones end, interrupts what is left after `drain_ms`. */
+/** Rejects new requests, waits for those in flight, interrupts the rest after `drain_ms`. */
 async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 'drain_delay_ms'>): Promise<void> {
   const { sockets, gateway } = app
   app.drain()
@@ -143,7 +143,7 @@ async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 
   await app.server.close()
 }
 
-/** Waits for `ended`, at most `waitMs`; connections that fall idle meanwhile are closed. */
+/** Waits for `ended`, at most `waitMs`, and closes connections as they become idle. */
 async function untilEnded(app: App, waitMs: number, ended: () => boolean): Promise<void> {
   const until = performance.now() + waitMs
   while (!ended() && performance.now() < until) {

@@ -12,15 +12,15 @@ export interface AgentTable {
   status: AgentStatus
   /** `organisation/repository` */
   repository: string
-  /** What the work starts from; null: the repository's default branch. */
+  /** The base of the work; null for the repository's default branch. */
   base_branch: string | null
   model: string
   summary: string | null
   error_code: RunError | null
   error_message: string | null
-  /** What usage is booked on: key, device or person that created it. */
+  /** The key, device or user that created it, to which usage is attributed. */
   key_id: KeyId
-  /** JSON: how the creator's rights are found again, see `features/agents`. */
+  /** JSON: identifies the creator's rights, see `features/agents`. */
   creator: string
   runs: number
   messages: number
@@ -29,7 +29,7 @@ export interface AgentTable {
   created_at: number
   started_at: number | null
   ended_at: number | null
-  /** Whose limits its runs have; null: the account. */
+  /** The team whose limits apply to its runs; null for the account. */
   team_id: Generated<TeamId | null>
 }
 
@@ -50,37 +50,37 @@ export interface RunTable {
   prompt_tokens: number
   completion_tokens: number
   cost_nano_usd: NanoUsd
-  /** The start of the job that may write it: a later start fences an earlier one out. */
+  /** Fencing token: the start of the job that may write the row. */
   attempt: number
   phase: 'cloning' | 'working' | 'committing' | 'pushing' | null
-  /** The commit on the branch that the run left, and whether it was pushed. */
+  /** The commit of the run on its branch, and whether it was pushed. */
   commit_id: string | null
   pushed: 0 | 1
   cancel_requested_at: number | null
-  /** The last sign of progress. */
+  /** The last heartbeat. */
   seen_at: number | null
   created_at: number
   started_at: number | null
   ended_at: number | null
 }
 
-/** The conversation, whole. */
+/** The messages of the conversation. */
 export interface AgentMessageTable {
   account_id: AccountId
   agent_id: AgentId
   /** From 1, in its agent. */
   number: number
   run_id: RunId
-  /** `summary`: stands for all messages before it when the model is asked. */
+  /** `summary`: replaces all earlier messages in the model's context. */
   kind: 'user' | 'assistant' | 'tool' | 'summary'
-  /** JSON: the message as the model is given it. */
+  /** JSON: the message as the model receives it. */
   content: string
-  /** Of a person's message, its author, see `creatorColumns`; null: not a person's, or older than the column. */
+  /** The author of a user message, see `creatorColumns`; null for other messages and rows older than the column. */
   author: string | null
   created_at: number
 }
 
-/** What is told while it runs. */
+/** Progress events of an agent. */
 export interface AgentEventTable {
   account_id: AccountId
   agent_id: AgentId
@@ -93,12 +93,12 @@ export interface AgentEventTable {
   created_at: number
 }
 
-/** What a run left behind. */
+/** Artifacts of a run. */
 export interface RunArtifactTable {
   account_id: AccountId
   agent_id: AgentId
   run_id: RunId
-  /** `diff`: against the base; `bundle`: the branch, for follow-ups on another machine. */
+  /** `diff`: against the base. `bundle`: the branch, for follow-ups on another machine. */
   kind: 'diff' | 'bundle'
   content: Uint8Array
   truncated: 0 | 1

@@ -1,17 +1,17 @@
-/** The tables of money and of ledger audits, as queries see them; conventions as in `schema.ts`. */
+/** The tables of credit and of ledger audits; conventions as in `schema.ts`. */
 import type { Generated } from 'kysely'
 import type { RecordedApi } from '../../domain/completion.ts'
 import type { AccountId, CompletionId, KeyId, TeamId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 
-/** What an account has. One row an account, made when it is first touched. */
+/** The credit of an account. One row an account, created with its first unit. */
 export interface CreditTable {
   account_id: AccountId
   /** The sum of the account's ledger. */
   balance_nano_usd: NanoUsd
   /** The sum of its open holds. */
   held_nano_usd: NanoUsd
-  /** What of the balance is left of the monthly allowance, and expires with it. */
+  /** The part of the balance that is left of the monthly allowance, and expires with it. */
   allowance_nano_usd: NanoUsd
   /** Months since 1970-01 UTC that `spent` is of. */
   month: number
@@ -24,17 +24,17 @@ export interface CreditTable {
   /** Time of its last ledger row; the next one is never earlier. */
   entered_at: number
   monthly_budget_nano_usd: NanoUsd | null
-  /** How far its balance may fall below zero; null: as its plan says. */
+  /** The lowest allowed balance is minus this; null for the plan's setting. */
   max_overrun_nano_usd: NanoUsd | null
   /** JSON list of percentages. */
   alert_thresholds: string
-  /** Cost of usage rows that retention has deleted. */
+  /** The cost of usage rows that retention has deleted. */
   retired_nano_usd: NanoUsd
-  /** Whether anything of it has budgets in `budget`: otherwise nobody looks for them. */
+  /** Whether `budget` has rows of the account; they are not read otherwise. */
   has_budgets: Generated<0 | 1>
 }
 
-/** What a key with a monthly budget has spent. */
+/** The spending of keys with a monthly budget. */
 export interface KeySpendingTable {
   account_id: AccountId
   key_id: KeyId
@@ -43,7 +43,7 @@ export interface KeySpendingTable {
   held_nano_usd: NanoUsd
 }
 
-/** Requests that are admitted and not settled. The row is also the intent: it is there before a provider is asked. */
+/** Requests in flight. The row is written before the provider is called, so that a crash cannot lose the charge. */
 export interface HoldTable {
   account_id: AccountId
   id: CompletionId
@@ -61,13 +61,13 @@ export interface HoldTable {
   provider: string
   stream: 0 | 1
   price_version: string
-  /** The running estimate: what is charged when nobody is left to say better. */
+  /** The running estimate, charged if the process dies. */
   prompt_tokens: number
   completion_tokens: number
   estimate_nano_usd: NanoUsd
   created_at: number
   client_request_id: string | null
-  /** The estimate is this share of the cost, in millionths: a call with the account's own credential. */
+  /** The fee of a call with the account's own credential: a share of the cost, in millionths. */
   byok_fee_ppm: number | null
   /** Null: chat completions. */
   api: RecordedApi | null
@@ -83,7 +83,7 @@ export interface HoldTable {
 export type LedgerKind = 'grant' | 'purchase' | 'charge' | 'refund' | 'debit' | 'expiry'
 export type LedgerBook = 'credit' | 'revenue' | 'grants' | 'payments' | 'refunds' | 'debits'
 
-/** Double entry, append-only: each row takes an amount from one book and gives it to another. `credit` is the customer's. */
+/** Double entry, append-only: each row debits one book and credits another. `credit` is the customer's. */
 export interface LedgerTable {
   account_id: AccountId
   /** From 1, without gaps. */
@@ -105,30 +105,30 @@ export interface LedgerTable {
   budgets: string | null
 }
 
-/** Idempotency keys of entries that operators make. */
+/** Idempotency keys of manual entries. */
 export interface LedgerEntryKeyTable {
   account_id: AccountId
   key: string
-  /** SHA-256 of what was asked for, in hexadecimal digits. */
+  /** SHA-256 of the entry's content, in hexadecimal digits. */
   fingerprint: string
-  /** The row of the ledger that was made. */
+  /** The resulting ledger row. */
   number: number
 }
 
 export interface LedgerAuditTable {
   id: string
-  /** Null: of all accounts. */
+  /** Null for all accounts. */
   account_id: AccountId | null
-  /** Only what was made since then. */
+  /** Audits only rows since then. */
   since: number | null
   started_at: number
   updated_at: number
   ended_at: number | null
-  /** How many, those included that are not kept. */
+  /** The number of findings, including those that are not stored. */
   findings: number
-  /** How far it has come, as JSON. */
+  /** Progress, as JSON. */
   state: string
-  /** Rises with every change. */
+  /** Increases with every change. */
   version: number
 }
 
@@ -142,7 +142,7 @@ export interface LedgerAuditFindingTable {
   actual: string
 }
 
-/** SHA-256 of a page of the ledger, as the last audit read it. */
+/** SHA-256 of a page of the ledger at the last audit. */
 export interface LedgerSealTable {
   account_id: AccountId
   page: number
@@ -151,7 +151,7 @@ export interface LedgerSealTable {
   sealed_at: number
 }
 
-/** Amounts that plans grant for a month, or have granted. */
+/** Monthly allowances that plans grant, or have granted. */
 export interface PlanAllowanceTable {
   plan: string
   amount_nano_usd: NanoUsd

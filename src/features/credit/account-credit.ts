@@ -1,4 +1,4 @@
-/** An account's credit outside of requests: read up to date, budget and alerts set, rows entered by hand. */
+/** An account's credit outside of requests: current state, budget and alert settings, manual entries. */
 
 import type { Selectable } from 'kysely'
 import { isDatabaseUnavailable } from '../../db/failure.ts'
@@ -16,22 +16,22 @@ import { entryKey } from './ledger/rows.ts'
 import type { CreditView, LedgerEntry, NewEntry, Outcome, PlanTerms, Unit } from './ledger/unit.ts'
 
 export interface AccountCreditDeps extends Pick<FeatureDeps, 'db' | 'now'> {
-  /** Has a unit of work carried out. Rejects with `database_unavailable`. */
+  /** Executes a unit of work. Rejects with `database_unavailable`. */
   readonly submit: (unit: Unit) => Promise<Outcome>
-  /** What a plan says of money now, by its name. */
+  /** Returns the current credit terms of a plan, by name. */
   readonly termsOf: (plan: string) => PlanTerms
 }
 
 export interface Entered {
   readonly entry: LedgerEntry
-  /** It was made before, under the same key. */
+  /** Whether an entry with the same key existed. */
   readonly isReplay: boolean
 }
 
 export interface CreditService extends AccountCreditPort {
   /**
-   * Enters a row in the account's ledger. Under a key, which the account keeps for ever, one is made however often it is
-   * asked for, and all get the same. Rejects with `idempotency_key_reused` where the key was used for another entry, and
+   * Adds an entry to the account's ledger. An idempotency key, which never expires, makes at most one entry:
+   * repeats return the same. Rejects with `idempotency_key_reused` if the key belongs to a different entry, and
    * with `database_unavailable`.
    */
   enter(account: CreditedAccount, entry: NewEntry, key?: string): Promise<Entered>
@@ -64,7 +64,7 @@ export function createAccountCredit({ db, now, submit, termsOf }: AccountCreditD
   }
 }
 
-/** Whether a touch would change the row: reading alone must not cost a write. */
+/** Returns whether a touch would change the row, so that reads do not write. */
 function isDue(row: Selectable<CreditTable>, terms: PlanTerms, month: number): boolean {
   const hasAllowance = terms.monthlyCreditNanoUsd > 0n || row.allowance_nano_usd > 0n
   return row.month < month || (row.granted_month < month && hasAllowance)
@@ -84,7 +84,7 @@ function viewOf(row: Selectable<CreditTable>): CreditView {
     heldNanoUsd: row.held_nano_usd,
     spentNanoUsd: row.spent_nano_usd,
     monthlyBudgetNanoUsd: row.monthly_budget_nano_usd ?? undefined,
-    alertThresholds: JSON.parse(row.alert_thresholds) as number[], // written as such by the ledger's store alone
+    alertThresholds: JSON.parse(row.alert_thresholds) as number[], // only the ledger's store writes it
   }
 }
 

@@ -38,25 +38,25 @@ export interface CreditPortInput {
   /** Terms of a plan by its name; asked for with every request. */
   readonly terms: (plan: string) => PlanTerms
   readonly instanceId: string
-  /** See `InstanceLease.ensure`; undefined: the lease is somebody else's concern. */
+  /** See `InstanceLease.ensure`; undefined: the lease is not verified. */
   readonly ensureLease?: () => Promise<boolean> | boolean
-  /** What each account may have under way while the database is away; 0: nothing is admitted then. */
+  /** The exposure of each account while the database is unavailable; 0 admits nothing. */
   readonly exposureNanoUsd: () => NanoUsd
   readonly log: { error(fields: object, message: string): void }
 }
 
-/** A hold with what its end needs to know. Each request has one, so all have the same shape. */
-interface OpenHold extends Hold, SpooledHold {
+/** A hold with the state that its settlement needs. All have the same shape, since each request has one. */
+interface HoldInFlight extends Hold, SpooledHold {
   readonly terms: PlanTerms
   readonly keyBudgetNanoUsd: NanoUsd | undefined
   readonly ancestors: readonly KeyBudget[] | undefined
-  /** It was settled or released. */
+  /** Whether it was settled or released. */
   resolved: boolean
 }
 
 interface PortState extends CreditPortInput {
   readonly exposure: Exposure
-  /** Requests that are admitted, or about to be, and not settled. */
+  /** Requests being admitted or in flight, not settled. */
   running: number
 }
 
@@ -68,12 +68,12 @@ export function createCreditPort(input: CreditPortInput): CreditPort {
   })
   return {
     hold: (request) => hold(state, request),
-    dispatched: (held) => spool.dispatched(asOpenHold(held)),
+    dispatched: (held) => spool.dispatched(inFlight(held)),
     extend: (held, nanoUsd) =>
       held.unrecorded ? extendUnrecorded(state, held, nanoUsd) : extend(state, held, nanoUsd),
-    release: (held) => release(state, asOpenHold(held)),
+    release: (held) => release(state, inFlight(held)),
     settle(held, record, kept) {
-      const open = asOpenHold(held)
+      const open = inFlight(held)
       const { terms, unrecorded, amountNanoUsd } = open
       const promisedNanoUsd = unrecorded ? amountNanoUsd : undefined
       return settle(state, open, { kind: 'settle', record, terms, unrecorded, promisedNanoUsd, kept })
@@ -81,15 +81,15 @@ export function createCreditPort(input: CreditPortInput): CreditPort {
   }
 }
 
-function asOpenHold(held: Hold): OpenHold {
-  return held as OpenHold // the port is only ever given what it has made
+function inFlight(held: Hold): HoldInFlight {
+  return held as HoldInFlight // callers only pass holds that this port has made
 }
 
 async function hold(state: PortState, request: HoldRequest): Promise<Hold> {
   if (!state.spool.room(state.running)) throw unavailable('Charges cannot be recorded; retry after 1 s.')
   const terms = state.terms(request.caller.plan)
   state.running += 1
-  let held: OpenHold | undefined
+  let held: HoldInFlight | undefined
   try {
     held = await holdRecorded(state, request, terms)
   } finally {
@@ -98,11 +98,11 @@ async function hold(state: PortState, request: HoldRequest): Promise<Hold> {
   return held
 }
 
-async function holdRecorded(state: PortState, request: HoldRequest, terms: PlanTerms): Promise<OpenHold> {
+async function holdRecorded(state: PortState, request: HoldRequest, terms: PlanTerms): Promise<HoldInFlight> {
   let outcome: Outcome
   try {
     const leased = state.ensureLease?.() ?? true
-    // Others may sweep at once what is held under a lease that has lapsed.
+    // Other processes may sweep holds as soon as this process's lease has lapsed.
     if (leased !== true && state.committer.available() && !(await leased))
       throw unavailable('The lease of this process could not be renewed.')
     outcome = await state.committer.hold(holdUnit(request, terms, state.instanceId))
@@ -122,11 +122,11 @@ async function holdRecorded(state: PortState, request: HoldRequest, terms: PlanT
 interface UnrecordedHold {
   readonly request: HoldRequest
   readonly terms: PlanTerms
-  /** That the database is away. */
+  /** The database is unavailable. */
   readonly cause: unknown
 }
 
-async function holdUnrecorded(state: PortState, { request, terms, cause }: UnrecordedHold): Promise<OpenHold> {
+async function holdUnrecorded(state: PortState, { request, terms, cause }: UnrecordedHold): Promise<HoldInFlight> {
   const { spool, exposure } = state
   const { accountId } = request.caller
   const unit = holdUnit(request, terms, state.instanceId)
@@ -145,7 +145,7 @@ async function holdUnrecorded(state: PortState, { request, terms, cause }: Unrec
 }
 
 async function extend({ committer }: PortState, held: Hold, nanoUsd: NanoUsd): Promise<boolean> {
-  const { accountId, id, terms, keyBudgetNanoUsd, ancestors } = asOpenHold(held)
+  const { accountId, id, terms, keyBudgetNanoUsd, ancestors } = inFlight(held)
   const unit: ExtendUnit = { kind: 'extend', accountId, id, terms, keyBudgetNanoUsd, ancestors, nanoUsd }
   try {
     const outcome = await committer.extend(unit)
@@ -165,7 +165,7 @@ function extendUnrecorded({ exposure }: PortState, held: Hold, nanoUsd: NanoUsd)
   return Promise.resolve(true)
 }
 
-function release(state: PortState, held: OpenHold): void {
+function release(state: PortState, held: HoldInFlight): void {
   const { accountId, id } = held
   resolve(state, held)
   state.spool.released(held)
@@ -173,7 +173,7 @@ function release(state: PortState, held: OpenHold): void {
   else state.committer.release({ kind: 'release', accountId, id })
 }
 
-function settle(state: PortState, held: OpenHold, unit: SettleUnit): Promise<void> {
+function settle(state: PortState, held: HoldInFlight, unit: SettleUnit): Promise<void> {
   const { spool, committer } = state
   reach('before_settle')
   resolve(state, held)
@@ -186,18 +186,18 @@ function settle(state: PortState, held: OpenHold, unit: SettleUnit): Promise<voi
   return committed
 }
 
-/** The database would take no notice of a second time; a process that tries does not know what it has promised. */
-function resolve(state: PortState, held: OpenHold): void {
+/** The ledger ignores a second settlement; a process that attempts one has lost track of its holds. */
+function resolve(state: PortState, held: HoldInFlight): void {
   invariant(!held.resolved, `The hold of ${held.id} was resolved twice.`)
   held.resolved = true
   state.running -= 1
   invariant(state.running >= 0, 'More requests were settled than were admitted.')
 }
 
-/** What it came to is outstanding instead of what was held, until the database has it. */
+/** The cost replaces the hold in the exposure until the database has committed it. */
 function settleExposure(
   { exposure }: PortState,
-  end: { readonly held: OpenHold; readonly unit: SettleUnit; readonly committed: Promise<void> },
+  end: { readonly held: HoldInFlight; readonly unit: SettleUnit; readonly committed: Promise<void> },
 ): void {
   const { accountId, amountNanoUsd } = end.held
   const { costNanoUsd } = end.unit.record
@@ -239,7 +239,7 @@ function holdUnit(request: HoldRequest, terms: PlanTerms, instanceId: string): H
   }
 }
 
-/** Budgets of tags count for the requests that have them. */
+/** The subjects of tag budgets. */
 function tagSubjects(attribution: Attribution | undefined): readonly BudgetSubject[] | undefined {
   if (attribution === undefined || attribution.tags.length === 0) return undefined
   return attribution.tags.map((id) => ({ level: 'tag', id }))
@@ -253,7 +253,7 @@ interface Granted {
   readonly unrecorded: boolean
 }
 
-function openHold({ request, terms, nanoUsd, outputTokens, unrecorded }: Granted): OpenHold {
+function openHold({ request, terms, nanoUsd, outputTokens, unrecorded }: Granted): HoldInFlight {
   const { caller } = request
   return {
     id: request.id,
@@ -299,7 +299,7 @@ const WINDOW_NAMES: Readonly<Record<BudgetWindow, string>> = {
   total: 'total',
 }
 
-/** The budgets of account and key that are no rows of `budget` are monthly. */
+/** Budgets of accounts and keys without a row in `budget` are monthly. */
 function nameOfLimit({ scope, limitNanoUsd: limit, budget }: Refusal): string {
   if (limit === undefined) return OWNERS[scope]
   return `${OWNERS[scope]} ${WINDOW_NAMES[budget?.window ?? 'month']} budget of $${usdText(limit)}`
@@ -330,7 +330,7 @@ function whatToDo({ limitNanoUsd: limit }: Refusal, resetsAt: string | undefined
   return resetsAt === undefined ? 'Raise the budget to continue.' : `The budget resets at ${resetsAt}.`
 }
 
-/** Names the budget; nothing for credit. */
+/** Describes the budget; empty for credit. */
 function budgetDetails({ scope, limitNanoUsd: limit, budget }: Refusal) {
   if (limit === undefined) return {}
   const level = budget?.level ?? (scope === 'account_budget' ? 'account' : 'key')
@@ -339,18 +339,18 @@ function budgetDetails({ scope, limitNanoUsd: limit, budget }: Refusal) {
 }
 
 /*
- * Admission while the database is away, where the operator allows it: each account may have so much under way that nobody
- * can check against its credit. It is noted on the local disk first, and charged when the database is back.
+ * Admission while the database is unavailable, if the operator allows it: the exposure of each account is limited, since
+ * its credit cannot be checked. Holds are written to the spool first, and charged when the database is back.
  */
 
 interface Exposure {
-  /** What one account may still be admitted for. */
+  /** Returns the remaining exposure of an account. */
   left(accountId: AccountId): NanoUsd
-  /** @param nanoUsd What was admitted or charged; below zero: what is not outstanding any more. */
+  /** @param nanoUsd The amount admitted or charged; negative when it is no longer outstanding. */
   add(accountId: AccountId, nanoUsd: NanoUsd): void
 }
 
-/** Counts, for each account, what is held or charged and in no database. @param limit For each account. */
+/** Counts the amount of each account that is held or charged and not in the database. @param limit Of each account. */
 function createExposure(limit: () => NanoUsd): Exposure {
   const outstanding = new Map<AccountId, NanoUsd>() // only accounts that have any
   return {
@@ -364,8 +364,8 @@ function createExposure(limit: () => NanoUsd): Exposure {
 }
 
 /**
- * What of a request fits, by the same rule as in the database: one that named no maximum is lowered to what does.
- * @returns Tokens of one choice and what they cost at worst; undefined: it does not fit.
+ * Returns the part of a request that fits, by the rule of the ledger: a flexible request is lowered to the exposure left.
+ * @returns Output tokens of one choice and their maximum cost; undefined if it does not fit.
  */
 function fitExposure(
   unit: HoldUnit,
@@ -378,7 +378,7 @@ function fitExposure(
   return { outputTokens, nanoUsd: worstCost(unit, outputTokens) }
 }
 
-/** What is charged should this process die before it knows better: the prompt, as for every hold. */
+/** The estimate to charge if this process dies: the prompt, as for every hold. */
 function intentUnit(unit: HoldUnit): SettleUnit {
   const { id, accountId, keyId, model, provider, stream, promptTokens, priceVersion, createdAt } = unit
   const { byokFeePpm: feePpm } = unit

@@ -1,4 +1,4 @@
-/** Adds an account up in every way there is: usage rows, the sums kept of them, the ledger, balances, open holds. */
+/** Reconciles an account: usage rows, rollups, ledger, balances and open holds. */
 import { type Kysely, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
@@ -7,11 +7,11 @@ import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { LATE_SETTLEMENT } from './ledger/movements.ts'
 
 export interface Reconciled {
-  /** What completions cost, those included whose rows retention has deleted. */
+  /** The cost of completions, including those that retention has deleted. */
   readonly rowsNanoUsd: NanoUsd
-  /** What the sums by day say that they cost. */
+  /** The same cost from the daily rollups. */
   readonly rollupsNanoUsd: NanoUsd
-  /** What was charged for them, before price corrections. */
+  /** Their charges, before price corrections. */
   readonly ledgerNanoUsd: NanoUsd
   readonly balanceNanoUsd: NanoUsd
   /** The sum of all movements of credit. */
@@ -20,7 +20,7 @@ export interface Reconciled {
   readonly openHoldsNanoUsd: NanoUsd
 }
 
-/** One statement, so that nothing that lands meanwhile is seen in one sum and not in another. */
+/** One statement, so that all sums are of the same snapshot. */
 export async function reconcile(db: Kysely<Database>, accountId: AccountId): Promise<Reconciled> {
   const sumOf = (table: 'completion' | 'usage_rollup' | 'hold', column: 'cost_nano_usd' | 'amount_nano_usd') =>
     sql<bigint>`(select coalesce(sum(${sql.ref(column)}), 0) from ${sql.table(table)} where account_id = ${accountId})`

@@ -1,7 +1,7 @@
 /**
- * Re-rates past charges of a model at another price. No row is ever changed: each difference is a new row that names the
- * one it corrects. A row is corrected at most once, which the database sees to, and a later correction names the one
- * before; so doing it twice, even at the same time, moves nothing twice.
+ * Re-rates past charges of a model at another price. Rows are immutable: each difference is a new row that refers to the
+ * corrected one. A unique index lets a row be corrected at most once, and a later correction refers to the previous
+ * one, so a repeated or concurrent run moves nothing twice.
  */
 import type { Kysely } from 'kysely'
 import { within } from '../../db/query.ts'
@@ -19,7 +19,7 @@ const NOTE = 'price correction'
 
 export interface RerateDeps {
   readonly db: Kysely<Database>
-  /** Has units carried out in one transaction; an outcome for each. */
+  /** Executes units in one transaction; returns an outcome for each. */
   readonly commit: (units: readonly Unit[]) => Promise<readonly Outcome[]>
 }
 
@@ -30,9 +30,9 @@ export interface RerateInput {
   readonly model: string
   readonly price: Price
   readonly priceVersion: string
-  /** Of charges, by when they were made. */
+  /** Bounds of the times of charges. */
   readonly period: Period
-  /** Only adds up what would be done. */
+  /** Computes the corrections without writing them. */
   readonly dryRun: boolean
 }
 
@@ -42,9 +42,9 @@ export interface RerateSummary {
   readonly corrected: number
   readonly chargedNanoUsd: NanoUsd
   readonly refundedNanoUsd: NanoUsd
-  /** Charges whose completions retention has deleted: their tokens are not known any more. */
+  /** Charges whose completions retention has deleted, so their tokens are unknown. */
   readonly withoutUsage: number
-  /** Corrections that the database refused, because somebody else made them meanwhile. */
+  /** Corrections that the database rejected because a concurrent run made them. */
   readonly refused: number
 }
 
@@ -88,7 +88,7 @@ export function addUp(summaries: readonly RerateSummary[]): RerateSummary {
 
 type Charge = Awaited<ReturnType<typeof chargesOf>>[number]
 
-/** The next first charges. A completion whose row is gone is known to be of the model by its price alone. */
+/** Reads the next page of charges. Without the row of its completion, the price identifies the model. */
 function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { start, end }: Period) {
   return db
     .selectFrom('ledger')
@@ -108,15 +108,15 @@ function chargesOf(db: Kysely<Database>, { accountId, model }: RerateInput, { st
     .execute()
 }
 
-/** Where a charge stands after its corrections. */
+/** A charge after its corrections. */
 interface CorrectedCharge {
-  /** The last row of the chain: what a further correction names. */
+  /** The last row of the chain, to which the next correction refers. */
   readonly number: number
-  /** What was taken from the customer in all. */
+  /** The total that the customer was charged. */
   readonly nanoUsd: NanoUsd
 }
 
-/** Of charges that were corrected, by their number. */
+/** Reads the corrected charges, by number. */
 async function correctionsOf(
   db: Kysely<Database>,
   accountId: AccountId,
@@ -143,7 +143,7 @@ async function correctionsOf(
   return corrected
 }
 
-/** Undefined where nothing is to be corrected. What was charged at this very price is right, whatever it comes to. */
+/** Returns undefined if nothing needs a correction. A charge at this price version is correct whatever its amount. */
 function correctionOf(
   charge: Charge,
   corrected: CorrectedCharge | undefined,
@@ -156,7 +156,7 @@ function correctionOf(
   const created_at = charge.created_at ?? 0
   const usage = readStoredUsage({ ...charge, prompt_tokens: prompt, completion_tokens: completion, created_at })
   const cost = chargeNanoUsd(usage, input.price)
-  // What was beyond the overrun cap is not charged by a correction either.
+  // A correction does not charge the amount beyond the overrun cap either.
   const isCapped = charge.unbilled_nano_usd !== null && cost > charge.amount_nano_usd
   const more = (isCapped ? charge.amount_nano_usd : cost) - latest.nanoUsd
   if (more === 0n) return undefined
@@ -175,7 +175,7 @@ function correctionOf(
   return { kind: 'entry', accountId: input.accountId, terms: input.terms, entry }
 }
 
-/** @param outcomes None in a dry run, which is taken for a run in which all goes well. */
+/** @param outcomes None in a dry run, which counts every correction as made. */
 function summaryOf(
   charges: readonly Charge[],
   units: readonly EntryUnit[],

@@ -1,4 +1,4 @@
-/** `/ledger`, its statements, and `/usage/reconcile`: every movement of an account's credit, and the proof that they add up. */
+/** `/ledger`, its statements, and `/usage/reconcile`: the movements of an account's credit, and their reconciliation. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
@@ -32,7 +32,7 @@ import { ReconciledView, reconcile, renderReconciled } from './reconcile.ts'
 import { parseStatementPeriod, readStatement, renderStatement, StatementQuery, StatementView } from './statement.ts'
 
 export interface LedgerRoutesDeps extends Pick<ListDeps, 'db' | 'now' | 'callerOf' | 'cursorKey'> {
-  /** How long one request with `deep` audits, in milliseconds. */
+  /** The time limit of a request with `deep`, in milliseconds. */
   readonly deepBudgetMs?: number
 }
 
@@ -160,7 +160,7 @@ export function creditAdminRoutes(deps: CreditAdminDeps): FastifyPluginAsyncType
       const newEntry = parseEntry(request.body)
       const { entry, isReplay } = await credit.enter(account, newEntry, key)
       if (isReplay) reply.header('idempotent-replayed', 'true')
-      // The ledger's writer has transactions of its own. Its row is there, whatever becomes of this one.
+      // The ledger's writer uses its own transactions, so its row stays even if this one is rolled back.
       else await auditEntry(request, account.id)
       return reply.code(201).send(renderEntry({ ...entry, adjustedAt: undefined }))
     })
@@ -184,7 +184,7 @@ function creditedEvent(
   return { action, subject: id, result: 'done', details: { kind, usd, note: note ?? null } }
 }
 
-/** Undefined when there is no such account. */
+/** Returns undefined if the account does not exist. */
 async function findCreditedAccount(db: Kysely<Database>, id: AccountId): Promise<CreditedAccount | undefined> {
   return db.selectFrom('account').select(['id', 'plan']).where('id', '=', id).executeTakeFirst()
 }

@@ -1,4 +1,4 @@
-/** An account statement: what the balance was, what moved it, what it is, and what was used meanwhile. */
+/** An account statement: opening balance, movements, closing balance, and the usage of the period. */
 import { type Kysely, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database, LedgerKind } from '../../db/schema/schema.ts'
@@ -15,14 +15,14 @@ export const DAY_MS = 24 * 3_600_000
 export interface ModelUsage {
   readonly model: string
   readonly requests: number
-  /** Prompt and completion together. */
+  /** Prompt and completion tokens. */
   readonly tokens: number
   readonly costNanoUsd: NanoUsd
 }
 
 export interface Statement {
   readonly openingNanoUsd: NanoUsd
-  /** As the customer's balance sees them: what is taken away is below zero. Opening and these are closing. */
+  /** Signed effects on the customer's balance; the opening balance and these add up to the closing balance. */
   readonly movements: Readonly<Record<LedgerKind, NanoUsd>>
   readonly closingNanoUsd: NanoUsd
   /** The most expensive first. */
@@ -30,8 +30,8 @@ export interface Statement {
 }
 
 /**
- * The ledger only grows, so rows up to a number can be read one after the other. Charges, which are nearly all rows, are not
- * added up: they are what the balances and the other rows leave.
+ * The ledger is append-only, so rows up to a number are a consistent snapshot. Charges, which are nearly all rows, are not
+ * read: their sum is the difference between the balances and the other rows.
  * @param period Whole UTC days.
  */
 export async function readStatement(db: Kysely<Database>, accountId: AccountId, period: Period): Promise<Statement> {
@@ -51,7 +51,7 @@ export async function readStatement(db: Kysely<Database>, accountId: AccountId, 
   }
 }
 
-/** The last row before a number: what the balance was then. */
+/** Reads the last row before a number, which has the balance at that time. */
 async function lastBefore(db: Kysely<Database>, accountId: AccountId, number: number) {
   const row = await db
     .selectFrom('ledger')
@@ -66,7 +66,7 @@ async function lastBefore(db: Kysely<Database>, accountId: AccountId, number: nu
 
 const NOT_CHARGES = ['grant', 'purchase', 'refund', 'debit', 'expiry'] as const satisfies readonly LedgerKind[]
 
-/** Through the index of what is not a charge: see `listLedger`. */
+/** Reads through the partial index of rows that are no charges: see `listLedger`. */
 async function sumsByKind(
   db: Kysely<Database>,
   accountId: AccountId,

@@ -1,6 +1,6 @@
 /**
- * Ends the holds that a process left open when it died, at the last estimate that it recorded: the request had left for a
- * provider, or may have, and nobody can say what it came to.
+ * Settles the open holds of dead processes at their last recorded estimate: the provider may have received the request,
+ * and its exact cost is unknown.
  */
 import type { Kysely } from 'kysely'
 import type { Database, HoldTable } from '../../db/schema/schema.ts'
@@ -24,9 +24,9 @@ export interface SweepInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly steady: () => boolean
   /** Terms of a plan by its name. */
   readonly terms: (plan: string) => PlanTerms
-  /** What repeats of the request with its idempotency key are to be answered from now on. */
+  /** The answer to later requests with the same idempotency key. */
   readonly outcomeOf?: (record: CompletionRecord) => Promise<SavedResult | undefined>
-  /** Reads the spools of dead processes, which know better than an estimate. */
+  /** Reads the spools of dead processes, which have exact settlements. */
   readonly recover: () => Promise<void>
   readonly log: {
     warn(fields: object, message: string): void
@@ -34,12 +34,12 @@ export interface SweepInput extends Pick<FeatureDeps, 'db' | 'now'> {
   }
 }
 
-/** A hold that nobody will end any more. */
+/** An open hold of a dead process. */
 export interface AbandonedHold extends HoldTable {
   readonly plan: string
 }
 
-/** @returns How many holds this call has ended; rejects when the database is not available. */
+/** @returns The number of holds that this call has settled. Rejects if the database is unavailable. */
 export async function sweepHolds(input: SweepInput): Promise<number> {
   if (!input.steady()) return 0
   await input.recover()
@@ -57,7 +57,7 @@ export async function sweepHolds(input: SweepInput): Promise<number> {
   return swept
 }
 
-/** How a hold ends that nobody can say more about: charged what was recorded last, and marked so. */
+/** Returns the settlement of an abandoned hold: its last estimate, marked as such. */
 export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
   return {
     ...ESTIMATED,
@@ -82,7 +82,7 @@ export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
   }
 }
 
-/** Another process may sweep the same hold: the ledger takes the first. */
+/** Another process may sweep the same hold: the ledger accepts the first. */
 async function sweep({ committer, terms, outcomeOf, now, log }: SweepInput, hold: AbandonedHold): Promise<Outcome> {
   const record = sweptRecord(hold, now())
   const kept = await outcomeOf?.(record)
@@ -100,9 +100,9 @@ async function sweep({ committer, terms, outcomeOf, now, log }: SweepInput, hold
 }
 
 /**
- * Only while this process's own lease is fresh, so its own are never among them: on a machine that was asleep every lease
- * has run out.
- * @param after The last one of the batch before.
+ * Selects nothing unless this process's own lease is valid: after the machine was suspended, every lease
+ * has expired.
+ * @param after The last hold of the previous batch.
  */
 function abandonedHolds(
   { db, instanceId }: SweepInput,

@@ -1,18 +1,18 @@
 /**
- * The tokens that an answer is charged for: the provider's figures within what can be, and our own count where they are
- * missing, made the provider's own by an `OutputScale`.
+ * The tokens that an answer is charged for: the provider's figures within plausible bounds, and the gateway's own count if
+ * they are missing, converted to the provider's tokens by an `OutputScale`.
  */
 import type { ChatMessage, ChatRequest, TokenField, Usage } from '../../domain/chat.ts'
 import type { UsageSource } from '../../domain/completion.ts'
 import { bytesOf, bytesOfAll, type CallUsage, guessTokens, lengthOf } from './meter.ts'
 
-/** Figures on the way that cover more characters a token than this are no running count. */
+/** Intermediate figures with more characters a token than this are no running count. */
 const CHARACTERS_PER_REPORTED_TOKEN = 16
 
 export interface Measured {
   readonly usage: CountedUsage
   readonly source: UsageSource
-  /** What the provider reported, where that is outside the bounds. */
+  /** The provider's figures, if they are outside the bounds. */
   readonly reported?: CountedUsage | undefined
 }
 
@@ -22,26 +22,26 @@ export interface MeasureInput {
   readonly bounds: Bounds
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
-  /** Called where the provider's figures are missing. */
+  /** Called if the provider's figures are missing. */
   readonly scale?: () => OutputScale
 }
 
-/** What makes our own count of an answer that of its provider. */
+/** Converts the gateway's own count of an answer to the provider's tokens. */
 export interface OutputScale {
-  /** Tokens of the provider for one that we count. */
+  /** The provider's tokens for each token that the gateway counts. */
   readonly text: number
-  /** Tokens of reasoning for one that the bytes of its text suggest, where that is a summary; undefined: it is shown. */
+  /** Reasoning tokens for each token of a reasoning summary; undefined if reasoning is shown in full. */
   readonly summary: number | undefined
   /**
-   * Tokens that the provider generated until the first that was shown, by the time it took, or until now where nothing was;
-   * 0 where all reasoning is shown.
+   * Estimated tokens before the first visible one, by the elapsed time, or until now without any;
+   * 0 if all reasoning is shown.
    */
   readonly generated: (call: CallUsage) => number
 }
 
 const PLAIN: OutputScale = { text: 1, summary: undefined, generated: () => 0 }
 
-/** The tokens to charge: the provider's figures within their bounds where they arrived, our own count for the rest. */
+/** Returns the tokens to charge: the provider's figures within their bounds, and the own count for those that are missing. */
 export function measure(input: MeasureInput): Measured | Promise<Measured> {
   const { usages, bounds } = input
   if (!usages.every(({ usage, finishes }) => finishes.size > 0 && isCounted(usage))) return estimate(input)
@@ -50,7 +50,7 @@ export function measure(input: MeasureInput): Measured | Promise<Measured> {
   return bounded(input, usage, NO_LEAST)
 }
 
-/** What it comes to so far without asking a tokenizer: the provider's figures, else what bytes suggest. */
+/** Estimates the usage so far without a tokenizer: the provider's figures, else from the number of bytes. */
 export function measureRoughly(usages: readonly CallUsage[], bounds: Bounds, scale = PLAIN): CountedUsage {
   let promptTokens = 0
   let completionTokens = 0
@@ -67,13 +67,13 @@ export function measureRoughly(usages: readonly CallUsage[], bounds: Bounds, sca
   }
 }
 
-/** Tokens of all that was generated so far; the provider's figures where they say more than our count. */
+/** Returns the tokens generated so far: the larger of the provider's figures and the own count. */
 export async function countGenerated({ usages, bounds, countTokens }: Omit<MeasureInput, 'request'>): Promise<number> {
   const counts = usages.map((call) => countCall(call, { bounds, countTokens }))
   return (await Promise.all(counts)).reduce((total, { tokens }) => total + tokens, 0)
 }
 
-/** What the provider reported of a call in flight, within the bounds. */
+/** Returns the provider's figures of a call in flight, within the bounds. */
 function believedCompletion(call: CallUsage, bounds: Bounds): number {
   const { completionTokens } = call.usage
   if (!isFigure(completionTokens)) return 0
@@ -90,12 +90,12 @@ function isCounted(usage: Usage): usage is CountedUsage {
   return isFigure(usage.promptTokens) && isFigure(usage.completionTokens)
 }
 
-/** Figures that are too low for the text are compared with our own count of it, which may show them possible. */
+/** Compares figures that seem too low for the text with the own count, which may confirm them. */
 async function raised(input: MeasureInput, reported: CountedUsage): Promise<Measured> {
   const { usages, request, countTokens } = input
   const text = promptText(request)
   const counts = Promise.all([countTokens(text), ...usages.map((call) => countText(call, countTokens))])
-  const [countedPrompt = 0, ...counted] = await counts.catch(() => []) // without a tokenizer bytes have to do
+  const [countedPrompt = 0, ...counted] = await counts.catch(() => []) // without a tokenizer, bytes are counted
   const completion = leastTokens({
     bytes: bytesOfAll(usages),
     counted: counted.reduce((total, tokens) => total + tokens, 0),
@@ -126,7 +126,7 @@ async function estimate(input: MeasureInput): Promise<Measured> {
   let prompt: Promise<number> | undefined
   const measured = usages.map(async (call): Promise<Usage> => {
     const { usage } = call
-    // A snapshot that came before the end says nothing final about the completion.
+    // A snapshot before the end is not final.
     if (call.finishes.size > 0 && isCounted(usage)) return usage
     prompt ??= isFigure(usage.promptTokens) ? undefined : countPrompt({ request, bounds, countTokens }, scale)
     const [output, promptTokens] = await Promise.all([countCall(call, { bounds, countTokens, scale }), prompt])
@@ -142,7 +142,7 @@ async function estimate(input: MeasureInput): Promise<Measured> {
   return reported === undefined ? { usage, source: 'estimated' } : { usage, source: 'estimated', reported }
 }
 
-/** Text by the tokenizer, everything else as it was estimated for the hold. */
+/** Counts text with the tokenizer, and everything else as estimated for the hold. */
 async function countPrompt(
   { request, bounds, countTokens }: Omit<MeasureInput, 'usages' | 'scale'>,
   { text } = PLAIN,
@@ -158,7 +158,7 @@ async function countCall(call: CallUsage, { bounds, countTokens, scale = PLAIN }
   return outputOf(call, { counted: await countText(call, countTokens), bounds, scale })
 }
 
-/** What one call generated, in tokens of the provider. */
+/** The output of one call, in tokens of the provider. */
 interface Output {
   readonly tokens: number
   /** Part of them. */
@@ -166,16 +166,16 @@ interface Output {
 }
 
 interface Seen {
-  /** Tokens of its text, by our own count. */
+  /** Tokens of its text, by the own count. */
   readonly counted: number
   readonly bounds: Bounds
   readonly scale: OutputScale
 }
 
 /**
- * Of an answer that has not come to its end, by what is known of it: the provider's figures on the way and what came
- * after them; else what was shown, reasoning by what its text stands for; else, before anything was shown, the time it
- * took. At least what the provider had reported.
+ * Estimates the output of an incomplete answer: the provider's intermediate figures and the text
+ * after them; else the visible text, with the reasoning that its summary stands for; else, before any text, the elapsed
+ * time. Never less than the provider has reported.
  */
 function outputOf(call: CallUsage, { counted, bounds, scale }: Seen): Output {
   const { length, reasoningLength, usageLength, usage, begunAt } = call
@@ -222,7 +222,7 @@ function sumByName(some: Readonly<Record<string, number>> = {}, more: Readonly<R
   return Object.fromEntries(names.map((name) => [name, (some[name] ?? 0) + (more[name] ?? 0)]))
 }
 
-/** Everything of the request that a model reads as text. */
+/** Returns all parts of the request that a model reads as text. */
 function promptText({ messages, tools, task }: ChatRequest): string {
   // Texts of a task have no roles, and a space belongs to the token behind it.
   if (task !== undefined) return messages.flatMap(messageText).join(' ')
@@ -240,53 +240,53 @@ function messageText({ content, tool_calls: calls }: ChatMessage): string[] {
 }
 
 /*
- * What a provider's figures are held against (TM15): nobody is charged for fewer tokens than were delivered, nor for more
+ * Bounds of a provider's figures (TM15): the charge is never for fewer tokens than were delivered, nor for more
  * than the request can have used. Figures outside are charged at the nearest bound.
  */
 
-/** Usage with both totals, from the provider or by our own count. */
+/** Usage with both totals, from the provider or the own count. */
 export interface CountedUsage extends Usage {
   readonly promptTokens: number
   readonly completionTokens: number
 }
 
-/** What can have been used, known from the request. Tokens. */
+/** The possible usage of a request, in tokens. */
 export interface Bounds {
   /** Of the prompts of all calls, estimated: text and media. */
   readonly promptTokens: number
-  /** The part of it that is no text: images, audio, files. */
+  /** The part that is not text: images, audio, files. */
   readonly mediaTokens: number
-  /** The most that all prompts together can be: the window where tools of the provider add what they find. */
+  /** The maximum of all prompts: the context window if the provider's tools add content. */
   readonly promptLimit: number
-  /** The most uses of each tool that the provider runs, by name in prices; of others none. Undefined: any, there is no fee. */
+  /** The most uses of each server tool, by its name in prices, none of others. Undefined: unlimited, without fee. */
   readonly toolUses?: Readonly<Record<string, number>> | undefined
-  /** Of all choices: the limit that the provider was sent. */
+  /** The output limit of all choices that the provider was sent. */
   readonly outputTokens: number
 }
 
-/** The provider's figures are compared with our own count only where they are lower than this suggests. */
+/** The own count verifies figures only if they are lower than this share. */
 const SUSPICIOUS_CHARACTERS_A_TOKEN = 16
-/** Prompts are estimated high: up to one token a byte. */
+/** Prompt estimates are high: up to one token a byte. */
 const SUSPICIOUS_PROMPT_RATIO = 64
 /** The longest token of the vocabularies in use (o200k, cl100k, Llama 3, Qwen): a run of spaces. */
 const LONGEST_TOKEN_BYTES = 128
 /** Real answers were recorded with a fifth of the tokens of the tokenizer that counts here (o200k); this leaves room. */
 const OWN_COUNT_RATIO = 16
-/** Text that was delivered beyond the limit counts, up to as much again and so many tokens. */
+/** Text delivered beyond the limit counts, up to twice the limit plus this many tokens. */
 const BEYOND_LIMIT_TOKENS = 1024
 
-/** Whether figures are so low that the text must be counted; nearly never. */
+/** Returns whether figures are so low that the text must be counted, which is rare. */
 function isTooLow({ promptTokens, completionTokens }: CountedUsage, delivered: number, bounds: Bounds): boolean {
   const asked = bounds.promptTokens - bounds.mediaTokens - SUSPICIOUS_PROMPT_RATIO
   return completionTokens * SUSPICIOUS_CHARACTERS_A_TOKEN < delivered || promptTokens * SUSPICIOUS_PROMPT_RATIO < asked
 }
 
-/** The least tokens that text can be: by the longest token there is, and by our own count. */
+/** Returns the fewest tokens of a text: by the longest token that exists, and by the own count. */
 function leastTokens({ bytes, counted }: { readonly bytes: number; readonly counted: number }): number {
   return Math.max(Math.ceil(bytes / LONGEST_TOKEN_BYTES), Math.ceil(counted / OWN_COUNT_RATIO))
 }
 
-/** The most tokens that an answer can be charged for, of which so many bytes were delivered: a token is at least one. */
+/** Returns the most tokens that an answer of this many bytes can be charged for: a token is at least one byte. */
 function mostCompletionTokens({ outputTokens }: Bounds, deliveredBytes: number): number {
   return Math.max(outputTokens, Math.min(deliveredBytes, 2 * outputTokens + BEYOND_LIMIT_TOKENS))
 }
@@ -297,8 +297,8 @@ interface Range {
 }
 
 /**
- * Both totals within their range, and the parts of what was cut within them. The very same object where both are inside:
- * hosts that report more cached than read are taken at their word, since a price charges no token twice.
+ * Clamps both totals to their range, and their parts to the totals. Returns the same object if both are inside:
+ * a host that reports more cached than prompt tokens is accepted, since a price charges no token twice.
  */
 function clampUsage(usage: CountedUsage, prompt: Range, completion: Range): CountedUsage {
   const promptTokens = clamp(usage.promptTokens, prompt)
@@ -307,7 +307,7 @@ function clampUsage(usage: CountedUsage, prompt: Range, completion: Range): Coun
   return isInside ? usage : withinTotals({ ...usage, promptTokens, completionTokens })
 }
 
-/** The very same object where no tool was used more often than it can have been. */
+/** Clamps the uses of server tools. Returns the same object if none exceeds its maximum. */
 function clampToolUses(usage: CountedUsage, { toolUses: most }: Bounds): CountedUsage {
   const { serverToolUses: reported } = usage
   if (reported === undefined || most === undefined) return usage
@@ -321,7 +321,7 @@ function clamp(value: number, { least, most }: Range): number {
   return Math.min(Math.max(value, Math.min(least, most)), most)
 }
 
-/** No part is more than its total: what was read from a cache comes before what was written to it. */
+/** Clamps parts to their total: cache reads first, then cache writes. */
 function withinTotals(usage: CountedUsage): CountedUsage {
   const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage
   const cached = Math.min(cachedTokens, promptTokens)

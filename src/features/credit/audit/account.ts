@@ -39,9 +39,9 @@ import {
   unchargedRows,
 } from './usage-sums.ts'
 
-/** How long a usage row is kept at least. */
+/** The shortest retention of usage rows. */
 const KEPT_MS = 400 * 86_400_000
-/** A row may be deleted while it is audited. */
+/** Margin for rows that retention deletes during the audit. */
 const KEPT_MARGIN_MS = 3 * HOUR_MS
 const DAYS_A_STEP = 62
 
@@ -50,16 +50,16 @@ export interface AccountAudit {
   readonly snapshot: Snapshot
   /** Unix milliseconds; undefined: from the beginning. */
   readonly since: number | undefined
-  /** Completions from then on must all be there. */
+  /** Every completion since then must have a row. */
   readonly keptFrom: number
   phase: 'ledger' | 'hours' | 'days' | 'unmatched' | 'done'
   readonly chain: ChainState
   readonly invoices: InvoiceState
-  /** By hour, charged completions whose rows are there: how many, and what they cost. */
+  /** By hour: number and cost of charged completions that have a row. */
   readonly charged: Record<string, [count: number, cost: bigint]>
-  /** Charged, and deleted by retention since. */
+  /** Charged completions that retention has deleted. */
   goneNanoUsd: bigint
-  /** The same by the sums. */
+  /** The same figures from the rollups. */
   goneOfSumsNanoUsd: bigint
   hours: Hours | undefined
   days: Hours | undefined
@@ -71,7 +71,7 @@ export interface AccountAudit {
 export interface AccountDeps {
   readonly db: Kysely<Database>
   readonly prices: PriceBook
-  /** Amounts that plans grant, or have granted; undefined: not known. */
+  /** Allowances that plans grant, or have granted; undefined if unknown. */
   readonly allowances: ReadonlySet<bigint> | undefined
   readonly report: (finding: Finding) => void
   readonly seal: (accountId: AccountId, seal: Seal) => void
@@ -118,7 +118,7 @@ function reporterOf(report: AccountDeps['report'], accountId: AccountId): Report
     report({ accountId, kind, subject, expected: String(expected), actual: String(actual) })
 }
 
-/** One step after the other until the phase is `done`. Keeps what is read ahead; the state has everything else. */
+/** Runs steps until the phase is `done`. Owns the page that is read ahead; the state has everything else. */
 export function accountStepper(deps: AccountDeps, audit: AccountAudit): () => Promise<void> {
   const report = reporterOf(deps.report, audit.accountId)
   const context: Context = { ...deps, audit, report, sealOf: createSealReader(deps.db, audit.accountId) }
@@ -144,7 +144,7 @@ interface Page {
   readonly rows: readonly AuditedRow[]
 }
 
-/** Reads the page after the one that it gives while that is looked at. */
+/** Returns pages, and reads the next one while the current one is audited. */
 function pageReader(
   db: Kysely<Database>,
   { accountId, snapshot, chain }: AccountAudit,
@@ -162,7 +162,7 @@ function pageReader(
     if (page === undefined) return undefined
     position = page.until
     ahead = read(position)
-    ahead.catch(() => undefined) // whoever asks for it next gets the error
+    ahead.catch(() => undefined) // the next call gets the error
     return page
   }
 }

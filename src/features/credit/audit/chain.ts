@@ -1,6 +1,6 @@
 /**
- * Replays an account's ledger row by row: numbers, books, running balance, what is left of the allowance, and what the
- * account and its keys have spent. Written from docs/credit.md; it shares nothing with the rules that write the rows.
+ * Replays an account's ledger row by row: numbers, books, running balance, remaining allowance, and the spending of the
+ * account and its keys. Written from docs/credit.md; it shares nothing with the rules that write the rows.
  */
 
 import { type Kysely, sql } from 'kysely'
@@ -14,7 +14,7 @@ import type { AuditedRow } from './ledger-page.ts'
 const ALLOWANCE_NOTE = 'monthly allowance'
 export const LATE_NOTE = 'late settlement'
 
-/** Where each kind takes from and gives to. */
+/** The book that each kind debits and the one that it credits. */
 const SIDES: Readonly<Record<string, string>> = {
   grant: 'grants>credit',
   purchase: 'payments>credit',
@@ -24,7 +24,7 @@ const SIDES: Readonly<Record<string, string>> = {
   expiry: 'credit>grants',
 }
 
-/** What a key has spent in a month. `loose`: of it, what a budget that began within the month may not have counted. */
+/** A key's spending in a month. `loose`: the part that a budget created within the month may not have counted. */
 interface KeySum {
   month: number
   spent: bigint
@@ -36,16 +36,16 @@ export interface ChainState {
   number: number
   balance: bigint
   createdAt: number
-  /** False: the audit began in the middle, and cannot say. */
+  /** False if the audit began in the middle and cannot verify it. */
   readonly isWhole: boolean
   allowance: bigint
   grantedMonth: number
   month: number
   spent: bigint
   keys: Record<string, KeySum>
-  /** As the snapshot has them: what a key spends counts for those above it, too. An audit of an earlier release has none. */
+  /** From the snapshot: the spending of a key also counts for its ancestors. Absent in audits of earlier releases. */
   readonly ancestors?: Snapshot['ancestors'] | undefined
-  /** What counts in the windows of budgets, by `id@start`. An audit of an earlier release has none. */
+  /** Amounts that count in windows of budgets, by `id@start`. Absent in audits of earlier releases. */
   readonly windows?: Record<string, bigint> | undefined
 }
 
@@ -65,9 +65,9 @@ export function newChain({ keys, ancestors }: Snapshot, before: Pick<ChainState,
 }
 
 export interface ReplayFacts {
-  /** When the row was made that this one corrects. */
+  /** When the corrected row was made. */
   readonly correctedAt: number | undefined
-  /** Amounts that plans grant, or have granted; undefined: unknown. */
+  /** Allowances that plans grant, or have granted; undefined if unknown. */
   readonly allowances: ReadonlySet<bigint> | undefined
 }
 
@@ -97,7 +97,7 @@ function replayBudgets({ windows }: ChainState, row: AuditedRow, names: string):
   for (const name of names.split(' ')) windows[name] = (windows[name] ?? 0n) - signed(row)
 }
 
-/** As the customer's balance sees it, by the books: the kind may be wrong. */
+/** Returns the signed effect on the customer's balance, by the books, since the kind may be wrong. */
 function signed({ debit, credit, amount_nano_usd: amount }: AuditedRow): bigint {
   if (credit === 'credit') return amount
   return debit === 'credit' ? -amount : 0n
@@ -118,7 +118,7 @@ function replayAllowance(chain: ChainState, row: AuditedRow, { allowances }: Rep
   chain.grantedMonth = month
 }
 
-/** A late settlement that lowers a charge of the same month takes it back from what is spent. */
+/** Returns whether a late settlement lowers a charge of the same month, and so the amount spent. */
 function isUnspent({ kind, adjusts, note, created_at: at }: AuditedRow, { correctedAt }: ReplayFacts): boolean {
   const isLate = kind === 'refund' && adjusts !== null && note === LATE_NOTE
   return isLate && correctedAt !== undefined && monthNumber(correctedAt) === monthNumber(at)
@@ -134,7 +134,7 @@ function replaySpending(chain: ChainState, row: AuditedRow, facts: ReplayFacts):
   if (isUnspent(row, facts)) chain.spent = chain.spent > row.amount_nano_usd ? chain.spent - row.amount_nano_usd : 0n
 }
 
-/** A budget that is new starts from what completions since the first of the month have cost: those of before are not in it. */
+/** A new budget starts with the cost of completions since the first of the month; earlier ones are not in it. */
 function addToKey(key: KeySum | undefined, row: AuditedRow, amount: bigint): void {
   if (key === undefined) return
   rollOver(key, row)
@@ -157,7 +157,7 @@ function rollOver(key: KeySum, { created_at: at }: AuditedRow): void {
   key.loose = 0n
 }
 
-/** When the last row of the snapshot has been replayed. */
+/** Compares the result with the snapshot after its last row. */
 export function compareEnd(chain: ChainState, snapshot: Snapshot, report: Report): void {
   if (chain.number < snapshot.entries) report('ledger_gap', 'last row', snapshot.entries, chain.number)
   if (chain.balance !== snapshot.balance) report('balance', 'credit', chain.balance, snapshot.balance)
@@ -188,7 +188,7 @@ interface KeySnapshot {
 }
 
 export interface Snapshot {
-  /** Rows of the ledger: it is audited up to this number. */
+  /** The last ledger row to audit. */
   readonly entries: number
   readonly balance: bigint
   readonly allowance: bigint
@@ -197,9 +197,9 @@ export interface Snapshot {
   readonly spent: bigint
   readonly retired: bigint
   readonly keys: readonly KeySnapshot[]
-  /** By a key that another key created, the keys above it. */
+  /** The ancestors of each key that another key created. */
   readonly ancestors: Readonly<Record<string, readonly string[]>>
-  /** Of budgets, by `id@start`. An audit of an earlier release has none. */
+  /** Windows of budgets, by `id@start`. Absent in audits of earlier releases. */
   readonly windows?: readonly { readonly name: string; readonly spent: bigint }[]
 }
 
@@ -216,7 +216,7 @@ interface PartRow {
   readonly fifth_nano_usd: bigint
 }
 
-/** One statement, so that what is committed meanwhile is in all parts or in none. */
+/** One statement, so that a concurrent commit is in all parts or in none. */
 function parts(id: AccountId) {
   return sql<PartRow>`
     select 'credit' as part, '' as name, entries, month, granted_month, balance_nano_usd as first_nano_usd,
@@ -244,7 +244,7 @@ function parts(id: AccountId) {
     from ledger where account_id = ${id}`
 }
 
-/** Takes the snapshot, and compares in it what is compared at one moment: holds, and the number of rows. */
+/** Takes the snapshot, and verifies holds and the number of rows within it. */
 export async function takeSnapshot(db: Kysely<Database>, id: AccountId, report: Report): Promise<Snapshot> {
   const rows = await readRows(db, parts(id))
   const credit = rows.find(({ part }) => part === 'credit')

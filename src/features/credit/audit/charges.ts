@@ -1,4 +1,4 @@
-/** A completion against its tariff, and its charge against it. */
+/** Compares a completion with its tariff, and its charge with the completion. */
 import { type Kysely, sql } from 'kysely'
 import { readRows } from '../../../db/dialect.ts'
 import type { Database, LedgerKind } from '../../../db/schema/schema.ts'
@@ -13,10 +13,10 @@ export interface KnownPrice {
   readonly tariff: Tariff
 }
 
-/** Prices by version; versions are never changed, and new ones are read when they are met. */
+/** Prices by version. Versions are immutable; unknown ones are read on demand. */
 export interface PriceBook {
   find(version: string): KnownPrice | undefined
-  /** Reads versions that are not known yet. */
+  /** Reads the versions that are not cached. */
   learn(db: Kysely<Database>, versions: Iterable<string>): Promise<void>
 }
 
@@ -38,7 +38,7 @@ interface StoredTariff {
   readonly output_micro_usd: number
   readonly cached_input_micro_usd: number | null
   readonly cache_write_micro_usd: number | null
-  /** Whatever else the price says, as JSON. */
+  /** The rest of the price, as JSON. */
   readonly tariff: string | null
 }
 
@@ -82,13 +82,13 @@ export function usageOf(row: UsageRow): AuditedUsage {
   }
 }
 
-/** What the gateway alone writes. */
+/** JSON that only the gateway writes. */
 function detailOf(text: string): Partial<AuditedUsage> {
   return { ...(JSON.parse(text) as Partial<AuditedUsage>), hasDetail: true }
 }
 
 /**
- * The cost of a row at its price. A request whose process died is charged what was last known of it, which may be its
+ * Returns the cost of a row at its price. A request whose process died is charged its last estimate, which may be its
  * prompt at the dearest rate that the hold allowed for, without fees.
  */
 export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: Report): void {
@@ -113,7 +113,7 @@ export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: 
 }
 
 /**
- * @param laterNanoUsd What late settlements have added to the charge since.
+ * @param laterNanoUsd The amount that late settlements have added to the charge.
  */
 export function checkCharge(row: AuditedRow, laterNanoUsd: bigint, report: Report): void {
   const id = String(row.completion_id)
@@ -138,7 +138,7 @@ interface ChainLink {
 
 type Links = ReadonlyMap<number, ChainLink>
 
-/** The rows that the corrections among `rows` go back to, by number. */
+/** Reads the rows that `rows` correct, by number. */
 export async function linksOf(db: Kysely<Database>, id: AccountId, rows: readonly AuditedRow[]): Promise<Links> {
   const links = new Map<number, ChainLink>()
   let wanted = rows.flatMap(({ adjusts }) => adjusts ?? [])
@@ -155,7 +155,7 @@ export async function linksOf(db: Kysely<Database>, id: AccountId, rows: readonl
   return links
 }
 
-/** By row, what late settlements have corrected it by. Through the index of corrections. */
+/** Reads the amounts by which late settlements corrected each row, through the index of corrections. */
 export async function lateCorrections(
   db: Kysely<Database>,
   id: AccountId,
@@ -183,7 +183,7 @@ function chargedBy({ kind, amount_nano_usd: amount }: Pick<ChainLink, 'kind' | '
   return kind === 'charge' ? amount : -amount
 }
 
-/** A price correction leaves the completion charged at the price that it names. */
+/** Verifies that a price correction leaves the completion charged at the corrected price. */
 export function checkCorrection(row: AuditedRow, links: Links, prices: PriceBook, report: Report): void {
   const corrected = row.adjusts === null ? undefined : links.get(row.adjusts)
   const subject = `row ${row.number}`

@@ -1,4 +1,4 @@
-/** What an audit can find, in the words that the command line, the API and the webhook use. */
+/** The kinds of findings of an audit, as the command line, the API and the webhook name them. */
 import type { AccountId } from '../../../domain/ids.ts'
 
 export const FINDING_KINDS = {
@@ -34,12 +34,12 @@ export type FindingKind = keyof typeof FINDING_KINDS
 export interface Finding {
   readonly accountId: AccountId
   readonly kind: FindingKind
-  /** What it is about: a row, a completion, a key, an hour, an invoice. */
+  /** The subject: a row, a completion, a key, an hour, an invoice. */
   readonly subject: string
-  /** What it is computed to be; `''` where there is nothing to compare. */
+  /** The expected value; `''` if there is nothing to compare. */
   readonly expected: string
   readonly actual: string
 }
 
-/** Notes found things of one account. */
+/** Records findings of one account. */
 export type Report = (kind: FindingKind, subject: string, expected?: unknown, actual?: unknown) => void

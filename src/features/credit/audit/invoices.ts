@@ -1,15 +1,15 @@
-/** Invoices against the rows of the ledger that they say they are of. */
+/** Compares invoices with the ledger rows that they cover. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'
 
-/** What is added up of the invoice that is being passed. */
+/** The running sums of the current invoice. */
 export interface InvoiceState {
-  /** Of the last one that was passed. */
+  /** Of the previous invoice. */
   number: number
-  /** The last row of the one before. */
+  /** The last row of the previous invoice. */
   before: number
   opening: bigint
   balance: bigint
@@ -17,7 +17,7 @@ export interface InvoiceState {
   charges: bigint
   adjustments: bigint
   credits: bigint
-  /** False: the audit began within it. */
+  /** False if the audit began within it. */
   isWhole: boolean
 }
 
@@ -33,7 +33,7 @@ export function newInvoices(before: { readonly number: number; readonly balance:
   }
 }
 
-/** As far as it is looked at. */
+/** The audited part of the document. */
 interface Document {
   readonly entries: { readonly first: number; readonly last: number }
   readonly lines: readonly { readonly requests: number; readonly cost_nano_usd: string }[]
@@ -51,7 +51,7 @@ export interface AuditedInvoice {
   readonly document: Document
 }
 
-/** The next invoices of an account, by number. */
+/** Reads the next invoices of an account, by number. */
 export async function readInvoices(
   db: Kysely<Database>,
   accountId: AccountId,
@@ -69,7 +69,7 @@ export async function readInvoices(
     id,
     number,
     totalNanoUsd,
-    document: JSON.parse(document) as Document, // written by the gateway alone, or found to be wrong
+    document: JSON.parse(document) as Document, // only the gateway writes it; anything else is a finding
   }))
 }
 
@@ -84,7 +84,7 @@ export function addToInvoice(state: InvoiceState, row: AuditedRow): void {
   state.balance = row.balance_nano_usd
 }
 
-/** When the last row of an invoice has been added. */
+/** Compares the sums with the invoice after its last row. */
 export function checkInvoice(state: InvoiceState, invoice: AuditedInvoice, report: Report): void {
   const { document, id } = invoice
   if (state.isWhole) {

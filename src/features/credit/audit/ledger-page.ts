@@ -1,4 +1,4 @@
-/** Rows of the ledger with their completions, in pages of fixed numbers: both are written in one transaction. */
+/** Reads ledger rows with their completions, in pages of fixed numbers; one transaction wrote both. */
 
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
@@ -7,7 +7,7 @@ import type { Database, LedgerBook, LedgerKind } from '../../../db/schema/schema
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Report } from './finding.ts'
 
-/** Numbers of a page; the first one of each is a multiple of it and 1. */
+/** Rows a page; the number of its first row is a multiple of this plus 1. */
 export const PAGE_NUMBERS = 1_000
 
 export interface AuditedRow {
@@ -23,9 +23,9 @@ export interface AuditedRow {
   readonly adjusts: number | null
   readonly note: string | null
   readonly created_at: number
-  /** Windows of budgets in which it counts, see `windowsText`; null: none. */
+  /** Windows of budgets in which it counts, see `windowsText`; null if there are none. */
   readonly budgets: string | null
-  /** Of the completion; null where its row is not there. */
+  /** Of the completion; null without its row. */
   readonly row_model: string | null
   readonly row_key_id: string
   readonly row_price_version: string
@@ -38,13 +38,13 @@ export interface AuditedRow {
   readonly reasoning_tokens: number
   readonly status: string
   readonly usage_source: string
-  /** Seldom classes of usage, as JSON. */
+  /** Rare classes of usage, as JSON. */
   readonly usage_detail: string | null
-  /** Of its cost, what is above the overrun cap and not charged. */
+  /** The cost above the overrun cap, which is not charged. */
   readonly unbilled_nano_usd: bigint | null
 }
 
-/** The columns of a completion that the cost is computed from. */
+/** The columns from which the cost of a completion is computed. */
 export const USAGE_COLUMNS = sql.raw(`c.model as row_model, c.key_id as row_key_id,
   c.price_version as row_price_version, c.cost_nano_usd as row_cost_nano_usd, c.created_at as row_created_at,
   c.prompt_tokens, c.completion_tokens, c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.status,
@@ -70,27 +70,27 @@ export async function readPage(
     : rows.toSorted((one, other) => one.number - other.number)
 }
 
-/** The end of the page that a number begins, or is in. */
+/** Returns the last number of the page that contains a number. */
 export function pageEnd(after: number, last: number): number {
   return Math.min(last, (Math.floor(after / PAGE_NUMBERS) + 1) * PAGE_NUMBERS)
 }
 
 /*
  * Seals of the ledger: a SHA-256 of each page of rows, kept by the audit that read it. The next audit reads the same rows
- * and compares: an amount that was changed together with all balances after it is found although everything adds up.
+ * and compares: it detects a changed amount even if all later balances were changed to match.
  */
 
 export interface Seal {
-  /** Rows from `page * PAGE_NUMBERS + 1` on. */
+  /** The page that begins with row `page * PAGE_NUMBERS + 1`. */
   readonly page: number
-  /** The last of them. */
+  /** The last sealed row. */
   readonly lastNumber: number
   readonly hash: string
 }
 
 const PAGES_A_QUERY = 200
 
-/** Seals of an account as they are needed, page by page. */
+/** Reads the seals of an account page by page. */
 export function createSealReader(db: Kysely<Database>, accountId: AccountId) {
   let seals = new Map<number, Seal>()
   let readUntil = -1
@@ -110,7 +110,7 @@ export function createSealReader(db: Kysely<Database>, accountId: AccountId) {
   }
 }
 
-/** @returns The new seal of the page; undefined where the old one stays: it has all rows, or was broken. */
+/** @returns The new seal of the page; undefined if the old one stays because it covers all rows or is broken. */
 export function checkSeal(
   rows: readonly AuditedRow[],
   page: number,
@@ -118,7 +118,7 @@ export function checkSeal(
   report: Report,
 ): Seal | undefined {
   const last = rows.at(-1)?.number ?? 0
-  if (old !== undefined && last < old.lastNumber) return undefined // that rows are missing is reported as a gap
+  if (old !== undefined && last < old.lastNumber) return undefined // missing rows are reported as a gap
   const hash = createHash('sha256')
   for (const row of rows) {
     hash.update(lineOf(row))
@@ -138,5 +138,5 @@ function lineOf(row: AuditedRow): string {
   const { number, kind, debit, credit, amount_nano_usd: amount, balance_nano_usd: balance } = row
   const of = [row.completion_id, row.key_id, row.price_version, row.adjusts, row.note]
   const line = [number, kind, debit, credit, String(amount), String(balance), ...of, row.created_at]
-  return `${JSON.stringify(row.budgets === null ? line : [...line, row.budgets])}\n` // older seals are of rows without any
+  return `${JSON.stringify(row.budgets === null ? line : [...line, row.budgets])}\n` // older seals cover rows without budgets
 }

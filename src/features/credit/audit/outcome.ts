@@ -1,4 +1,4 @@
-/** An audit as it is shown: on the command line, over HTTP, and in the event that tells of it. */
+/** Renders an audit for the command line, the API and the webhook event. */
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../../db/schema/schema.ts'
@@ -30,7 +30,7 @@ export const AuditView = Type.Object({
   findings: Type.Array(FindingView),
 })
 
-/** Findings that one answer, or one table, has. */
+/** The most findings in one answer or table. */
 export const MAX_LISTED = 1_000
 
 export async function renderAudit(db: Kysely<Database>, audit: StoredAudit): Promise<Static<typeof AuditView>> {
@@ -54,7 +54,7 @@ function renderFinding({ accountId, ...finding }: Finding): Static<typeof Findin
 
 const TOLD_FINDINGS = 20
 
-/** Tells the first account, which is the operator's, of an audit of all accounts that found something. */
+/** Sends an event to the first account, which is the operator's, if an audit of all accounts has findings. */
 export async function tellFindings(
   db: Kysely<Database>,
   audit: StoredAudit,

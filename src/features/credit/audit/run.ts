@@ -1,10 +1,10 @@
 /**
- * Audits the ledger: recomputes what accounts were charged from tokens and tariffs, and everything that is kept of it from
- * the rows below. It knows nothing of how the gateway charges: what it multiplies and adds is in this folder.
+ * Audits the ledger: recomputes the charges from tokens and tariffs, and everything derived from them from
+ * the ledger's rows. It shares no arithmetic with the code that charges: all of its own is in this folder.
  *
- * It reads pages by key while the service runs, without a transaction or a lock. An account is held against one snapshot,
- * and what is written while it is read is read again in one statement before it is a finding. Progress is kept every two
- * seconds: an audit that is killed goes on where it was.
+ * It reads pages by key while the service runs, without transaction or lock. It compares an account with one snapshot,
+ * and reads a mismatch again in one statement before it becomes a finding. Progress is stored every two
+ * seconds: a killed audit resumes there.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
@@ -33,22 +33,22 @@ import {
 } from './store.ts'
 
 const SAVE_EVERY_MS = 2_000
-/** The share of the time that an audit works in a process that serves: requests come first. */
+/** The share of time that an audit may use in a process that serves requests. */
 const SHARE = 0.5
 
 export interface RunInput extends Pick<FeatureDeps, 'db' | 'now'> {
-  /** Amounts that plans grant, or have granted; undefined: not known. */
+  /** Allowances that plans grant, or have granted; undefined if unknown. */
   readonly allowances: ReadonlySet<bigint> | undefined
-  /** Ends it after the step at hand; what was done is kept. */
+  /** Stops the audit after the current step; its progress is stored. */
   readonly signal?: AbortSignal | undefined
-  /** The same when so many milliseconds are over. */
+  /** Stops it the same way after this many milliseconds. */
   readonly budgetMs?: number | undefined
-  /** Of the time, what it works at most: in a process that serves, chats come first. 1 by default. */
+  /** The largest share of time that it uses. 1 by default. */
   readonly share?: number | undefined
   readonly onProgress?: ((audit: StoredAudit) => void) | undefined
 }
 
-/** Continues an audit to its end, or until its signal aborts. @returns Whether it has ended. */
+/** Resumes an audit until it ends or its signal aborts. @returns Whether it has ended. */
 export async function runAudit(input: RunInput, audit: StoredAudit): Promise<boolean> {
   const { db, now, signal, budgetMs, share = 1 } = input
   const work = beginWork(input, audit)
@@ -77,9 +77,9 @@ export async function runAudit(input: RunInput, audit: StoredAudit): Promise<boo
 }
 
 interface Work {
-  /** False: nothing is left. */
+  /** False if nothing is left to do. */
   step(): Promise<boolean>
-  /** What was found and sealed since it was taken last. */
+  /** Takes the findings and seals since the last call. */
   take(): { findings: readonly Finding[]; seals: Map<string, { accountId: AccountId; seal: Seal }> }
 }
 
@@ -144,17 +144,17 @@ async function nextAccount(db: Kysely<Database>, { scope, progress }: StoredAudi
   return row?.id
 }
 
-/** How long one request audits. */
+/** The time limit of an audit in one request. */
 const DEEP_BUDGET_MS = 2_000
 
 interface DeepInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly accountId: AccountId
-  /** Of a partial audit; undefined: a new one is begun, and what was left open of the account is dropped. */
+  /** The cursor of a partial audit; undefined begins a new one and drops the account's unfinished one. */
   readonly cursor: string | undefined
   readonly budgetMs?: number | undefined
 }
 
-/** Rejects with 400 for a cursor that is not the account's, and with 409 where another request goes on with it. */
+/** Rejects with 400 for a cursor of another account, and with 409 if another request continues the audit. */
 export async function auditAccount(input: DeepInput): Promise<StoredAudit> {
   const { db, now, budgetMs = DEEP_BUDGET_MS } = input
   const audit = await beginOrContinue(input)
@@ -177,9 +177,9 @@ async function beginOrContinue({ db, now, accountId, cursor }: DeepInput): Promi
   })
 }
 
-/** Sundays, when there is the least to do. */
+/** Sundays, the time of least load. */
 const AUDIT_TIME = { weekday: 0, hour: 3, minute: 17 }
-/** What was left open for longer starts again: its snapshots are too old to be worth the rest. */
+/** An audit that was unfinished for longer starts again, since its snapshots are too old. */
 const OPEN_FOR_MS = 8 * 86_400_000
 
 interface AuditJobsInput extends Pick<FeatureDeps, 'db' | 'now'> {
@@ -187,14 +187,14 @@ interface AuditJobsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly log: { warn(fields: object, message: string): void; info(fields: object, message: string): void }
 }
 
-/** Background work of audits, by the names of its kinds. */
+/** The background jobs of audits, by kind. */
 export function auditJobs(input: AuditJobsInput): Readonly<Record<string, JobKind>> {
   return { 'ledger.audit': weekly(AUDIT_TIME, (_job, { signal }) => auditEverything(input, { signal, share: SHARE })) }
 }
 
 const EVERYTHING: AuditScope = { accountId: undefined, since: undefined }
 
-/** @returns The audit, ended unless it was stopped; the first account has received an event with its findings. */
+/** Audits all accounts and sends findings to the first account. @returns The audit, unfinished if it was stopped. */
 export async function auditEverything(
   input: AuditJobsInput,
   how: Pick<RunInput, 'signal' | 'share' | 'onProgress'>,

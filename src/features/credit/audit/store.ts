@@ -1,4 +1,4 @@
-/** Audits as they are kept: how far each has come, and what it has found. */
+/** Stores audits: their progress and findings. */
 import { randomUUID } from 'node:crypto'
 import type { Kysely, Selectable } from 'kysely'
 import type { Database, LedgerAuditTable } from '../../../db/schema/schema.ts'
@@ -10,24 +10,24 @@ import type { AccountAudit } from './account.ts'
 import type { Finding, FindingKind } from './finding.ts'
 import type { Seal } from './ledger-page.ts'
 
-/** Ended audits that are kept of each scope. */
+/** Ended audits that are retained for each scope. */
 const KEPT_AUDITS = 20
-/** Findings of one kind and account that are kept; all are counted. */
+/** Findings of one kind and account that are stored; all are counted. */
 export const MAX_KEPT_OF_A_KIND = 100
 const ROWS_A_STATEMENT = 100
 
-/** What is audited. */
+/** The scope of an audit. */
 export interface AuditScope {
-  /** Undefined: every account. */
+  /** Undefined for all accounts. */
   readonly accountId: AccountId | undefined
-  /** Unix milliseconds: only what was made since then; undefined: everything. */
+  /** Unix milliseconds: audits only rows since then; undefined for all rows. */
   readonly since: number | undefined
 }
 
 export interface AuditProgress {
-  /** The last account that is done. */
+  /** The last account that was completed. */
   after: string
-  /** The account under way. */
+  /** The current account. */
   account: AccountAudit | undefined
   accounts: number
   rows: number
@@ -40,7 +40,7 @@ export interface StoredAudit {
   readonly startedAt: number
   readonly endedAt: number | undefined
   readonly progress: AuditProgress
-  /** Rises with every change: who has an old one has lost the audit to another process. */
+  /** Increases with every change: a process with an old one has lost the audit to another process. */
   version: number
 }
 
@@ -68,7 +68,7 @@ export async function createAudit(db: Kysely<Database>, scope: AuditScope, now: 
   return audit
 }
 
-/** The newest one of this very scope; undefined: none. */
+/** Returns the newest audit of this scope, if there is one. */
 export async function findLatestAudit(
   db: Kysely<Database>,
   { accountId, since }: AuditScope,
@@ -86,7 +86,7 @@ export async function findLatestAudit(
   return row && storedAudit(row)
 }
 
-/** What was begun of a scope and not ended. */
+/** Returns the unfinished audit of a scope. */
 export async function deleteOpenAudits(db: Kysely<Database>, { accountId, since }: AuditScope): Promise<void> {
   const open = await db
     .selectFrom('ledger_audit')
@@ -129,7 +129,7 @@ export interface Checkpoint {
   readonly isEnd: boolean
 }
 
-/** Progress, findings and seals together. Throws when another process has continued the audit. */
+/** Stores progress, findings and seals in one transaction. Throws if another process has continued the audit. */
 export async function saveAudit(db: Kysely<Database>, audit: StoredAudit, checkpoint: Checkpoint): Promise<void> {
   const { findings, seals, now, isEnd } = checkpoint
   const { id, progress, version } = audit
@@ -207,19 +207,19 @@ export async function listFindings(db: Kysely<Database>, auditId: string, limit:
   return rows.map(({ account_id: accountId, kind, ...rest }) => ({ accountId, kind: kind as FindingKind, ...rest }))
 }
 
-/** The state of an audit as text: JSON, with amounts as `n:…`. */
+/** Serializes the state of an audit as JSON, with amounts as `n:…`. */
 function stateText(state: unknown): string {
   return JSON.stringify(state, (_key, value: unknown) => (typeof value === 'bigint' ? `n:${value}` : value))
 }
 
-/** What `stateText` was given. */
+/** Parses the text that `stateText` returned. */
 function readState<State>(text: string): State {
   return JSON.parse(text, (_key, value: unknown) =>
     typeof value === 'string' && /^n:-?\d+$/.test(value) ? BigInt(value.slice(2)) : value,
   ) as State
 }
 
-/** To be called before a process grants anything by these terms. @param plans By name. @param now Unix milliseconds. */
+/** Records plans' allowances; called before a process grants any. @param plans By name. @param now Unix milliseconds. */
 export async function recordPlanAllowances(
   db: Kysely<Database>,
   plans: ReadonlyMap<string, Pick<PlanTerms, 'monthlyCreditNanoUsd'>>,
@@ -238,7 +238,7 @@ function readAllowances(db: Kysely<Database>) {
   return db.selectFrom('plan_allowance').select(['plan', 'amount_nano_usd']).execute()
 }
 
-/** What any plan grants or has granted. */
+/** Reads the allowances that any plan grants or has granted. */
 export async function knownAllowances(db: Kysely<Database>): Promise<ReadonlySet<bigint>> {
   return new Set((await readAllowances(db)).map(({ amount_nano_usd }) => amount_nano_usd))
 }
@@ -246,8 +246,8 @@ export async function knownAllowances(db: Kysely<Database>): Promise<ReadonlySet
 const FRESH_MS = 15_000
 
 /**
- * The last whole audit that is known here; undefined: none has ended. Asking reads it anew in the background where it was
- * last read a while ago: a scrape never waits for the database.
+ * Returns the cached last audit of all accounts; undefined if none has ended. A stale cache is refreshed in the
+ * background: a scrape never waits for the database.
  * @param clock Monotonic milliseconds.
  */
 export function auditStatus(db: Kysely<Database>, clock: () => number): () => LastAudit | undefined {
@@ -267,7 +267,7 @@ export function auditStatus(db: Kysely<Database>, clock: () => number): () => La
   return () => {
     if (clock() - readAt >= FRESH_MS) {
       readAt = clock()
-      read().catch(() => undefined) // the database is away: what is known stays
+      read().catch(() => undefined) // the database is unavailable: the cached one stays
     }
     return known
   }

@@ -1,7 +1,7 @@
 /**
- * The auditor's own arithmetic: what usage costs under a stored tariff. Written from docs/prices.md alone and in another
- * way than `domain/price/price.ts`, which it checks: it lays every token of a prompt on a line and asks each segment for its
- * rate. It must import nothing that charges.
+ * The auditor's own arithmetic: the cost of usage under a stored tariff. Written from docs/prices.md alone, by another
+ * method than `domain/price/price.ts`, which it checks: it lays every token of a prompt on a line and prices each segment
+ * by its rate. It must not import code that charges.
  */
 
 /** As `price_version` stores it: micro-dollars per million tokens, which is pico-dollars a token; fees in nano-dollars. */
@@ -49,17 +49,17 @@ export interface AuditedUsage {
   readonly serverTools?: Readonly<Record<string, number>>
   readonly serviceTier?: string
   readonly calls?: number
-  /** The account paid the provider itself: what is charged of the cost, in millionths. */
+  /** The fee of a call with the account's own credential: a share of the cost, in millionths. */
   readonly byok?: { readonly feePpm: number }
-  /** Whether any of the classes above that are optional may be there. */
+  /** Whether any of the optional classes above is present. */
   readonly hasDetail?: boolean
-  /** Of admission, Unix milliseconds. */
+  /** The time of admission, Unix milliseconds. */
   readonly at: number
 }
 
 type Rate = keyof Rates
 
-/** An absent rate costs what the next one in line costs. */
+/** The rates that replace an absent one, in order. */
 const FALLBACKS: Readonly<Record<Rate, Rate | undefined>> = {
   inputMicroUsd: undefined,
   outputMicroUsd: undefined,
@@ -74,7 +74,7 @@ const FALLBACKS: Readonly<Record<Rate, Rate | undefined>> = {
   reasoningOutputMicroUsd: 'outputMicroUsd',
 }
 
-/** The strongest layer first. */
+/** The layers of a price, the strongest first. */
 type Layers = readonly Rates[]
 
 const PICO_A_NANO = 1000n
@@ -84,7 +84,7 @@ export function costOf(usage: AuditedUsage, tariff: Tariff): bigint {
   return ofByok(usage, plainCost(usage, tariff) ?? layeredCost(usage, tariff))
 }
 
-/** Of an amount, what is charged where the account paid the provider itself: any part of a nano-dollar is a whole one. */
+/** Returns the fee of a call with the account's own credential, rounded up to a nano-dollar. */
 function ofByok({ byok }: AuditedUsage, nanoUsd: bigint): bigint {
   if (byok === undefined) return nanoUsd
   const [whole, rest] = [(nanoUsd * BigInt(byok.feePpm)) / 1_000_000n, (nanoUsd * BigInt(byok.feePpm)) % 1_000_000n]
@@ -93,7 +93,7 @@ function ofByok({ byok }: AuditedUsage, nanoUsd: bigint): bigint {
 
 const CONDITIONS = ['tiers', 'serviceTiers', 'discounts', 'perRequestNanoUsd', 'perImageNanoUsd', 'serverToolNanoUsd']
 
-/** Of a tariff that is the same for every request, in numbers while they are exact; undefined: there is more to it. */
+/** Returns the rates of a flat tariff as numbers if those are exact; undefined for any other tariff. */
 function plainCost(usage: AuditedUsage, tariff: Tariff): bigint | undefined {
   const { inputMicroUsd: input, outputMicroUsd: output } = tariff
   if (input === undefined || output === undefined || usage.hasDetail === true) return undefined
@@ -127,7 +127,7 @@ function layeredCost(usage: AuditedUsage, tariff: Tariff): bigint {
   return (pico + PICO_A_NANO - 1n) / PICO_A_NANO
 }
 
-/** The highest that a token of a prompt or of an answer can cost, whatever applies. */
+/** Returns the highest possible price of a prompt token and of an output token. */
 export function dearestCost(usage: AuditedUsage, tariff: Tariff): bigint {
   const { prompt, completion } = usage
   const layers = [tariff, ...(tariff.tiers ?? []), ...(tariff.discounts ?? [])] as Rates[]
@@ -137,12 +137,12 @@ export function dearestCost(usage: AuditedUsage, tariff: Tariff): bigint {
   const output = highest((name) => name.includes('utput'))
   const input = highest((name) => !name.includes('utput'))
   const pico = BigInt(prompt) * input + BigInt(completion) * output
-  // The rates of a hold for a fee are each rounded up to a pico-dollar a token.
+  // A hold rounds each rate of a fee up to a pico-dollar a token.
   const rounding = usage.byok === undefined ? 0n : (BigInt(prompt + completion) + PICO_A_NANO) / PICO_A_NANO
   return ofByok(usage, (pico + PICO_A_NANO - 1n) / PICO_A_NANO) + rounding + fixedFees(usage, tariff)
 }
 
-/** Fees that tokens have no part in, in nano-dollars. */
+/** Returns the fees that do not depend on tokens, in nano-dollars. */
 export function fixedFees(usage: AuditedUsage, tariff: Tariff): bigint {
   return ofByok(usage, feesOf(usage, tariff, usage.calls ?? 1))
 }

@@ -1,4 +1,4 @@
-/** Sums by hour and by day against completions and hours. Each window is compared in one statement, so nothing comes between. */
+/** Compares hourly rollups with completions, and daily with hourly ones, each window in one consistent statement. */
 import { type Kysely, sql } from 'kysely'
 import { readRows } from '../../../db/dialect.ts'
 import type { Database } from '../../../db/schema/schema.ts'
@@ -9,10 +9,10 @@ import { USAGE_COLUMNS } from './ledger-page.ts'
 
 export const HOUR_MS = 3_600_000
 const DAY_HOURS = 24
-/** Completions of a window, as the sums have them: more are not read at once. */
+/** The most completions of a window, by the rollups. */
 const WINDOW_REQUESTS = 20_000
 const WINDOW_HOURS = 168
-/** An id is born with its `created_at`; a clock that is being set may come between. */
+/** The difference between the times in an ID and `created_at` if the clock is set in between. */
 const ID_TOLERANCE_MS = 60_000
 const WIDE_TOLERANCE_MS = 86_400_000
 
@@ -22,7 +22,7 @@ export interface Hours {
   readonly end: number
 }
 
-/** The hours in which an account has completions or sums; undefined: none. */
+/** Reads the range of hours in which an account has completions or rollups; undefined if there are none. */
 export async function hoursOf(db: Kysely<Database>, id: AccountId): Promise<Hours | undefined> {
   const [row] = await readRows(
     db,
@@ -41,7 +41,7 @@ function hourOf(at: number | null | undefined, more: number): number | undefined
   return at == null ? undefined : Math.floor(at / HOUR_MS) + more
 }
 
-/** The next hours that are compared at once. */
+/** Returns the next window to compare. */
 export async function nextWindow(db: Kysely<Database>, id: AccountId, { start, end }: Hours): Promise<Hours> {
   const rows = await db
     .selectFrom('usage_hour')
@@ -76,7 +76,7 @@ interface ComparedRow {
   readonly sum_cost_nano_usd: bigint
 }
 
-/** Both are added up by their names rather than joined: SQLite has no better way to a full join than each with each. */
+/** Aggregates a union of both sides: SQLite executes a full join as a nested loop. */
 function compare(db: Kysely<Database>, id: AccountId, { start, end }: Hours, toleranceMs: number) {
   return readRows(
     db,
@@ -99,16 +99,16 @@ function compare(db: Kysely<Database>, id: AccountId, { start, end }: Hours, tol
   )
 }
 
-/** What the completions of an hour come to that cost something. */
+/** The sums of an hour's completions with a cost. */
 export type HourCounts = Map<number, { count: number; cost: bigint }>
 
 export interface WindowResult {
   readonly counts: HourCounts
-  /** What the sums have of hours before `keptFrom`, and the rows have not: retention deleted it. */
+  /** The part of the rollups before `keptFrom` without rows: retention deleted those. */
   readonly goneNanoUsd: bigint
 }
 
-/** @param keptFrom The first hour of which every row must be there. */
+/** @param keptFrom The first hour of which all rows must exist. */
 export async function compareHours(
   db: Kysely<Database>,
   { id, window, keptFrom }: { readonly id: AccountId; readonly window: Hours; readonly keptFrom: number },
@@ -150,7 +150,7 @@ function reportHour(row: ComparedRow, report: Report): void {
   )
 }
 
-/** Completions of a window that cost nothing although tokens were counted. */
+/** Finds completions of a window that have tokens and no cost. */
 export function unchargedRows(db: Kysely<Database>, id: AccountId, { start, end }: Hours) {
   return readRows(
     db,
@@ -171,7 +171,7 @@ interface DayRow {
   readonly day_nano_usd: bigint
 }
 
-/** Days whose sums are not those of their hours. */
+/** Finds days whose rollups differ from those of their hours. */
 export async function compareDays(db: Kysely<Database>, id: AccountId, days: Hours, report: Report): Promise<void> {
   const rows = await readRows(
     db,
@@ -194,13 +194,13 @@ export async function compareDays(db: Kysely<Database>, id: AccountId, days: Hou
   }
 }
 
-/** Completions that are looked for at once. */
+/** Completions that one statement looks up. */
 const MOST_IDS = 200_000
 const NUMBERS_A_PAGE = 5_000
 
 /**
- * Completions are read before the ledger: whatever is read has its charge there by then, also when it has just ended.
- * @param hours In which as many completions cost something as were charged, or not.
+ * Completions are read before the ledger, so the charge of each exists by then.
+ * @param hours With the number of completions that have a cost and of those that were charged.
  */
 export async function findUnmatched(
   db: Kysely<Database>,
@@ -238,7 +238,7 @@ function chargedIn(db: Kysely<Database>, id: AccountId, hour: number) {
   )
 }
 
-/** From the first row of the time on: a charge is made when its completion has ended. */
+/** Searches from the first row of that time: a charge follows its completion. */
 async function countCharges(
   db: Kysely<Database>,
   { id, since }: { readonly id: AccountId; readonly since: number },
@@ -269,7 +269,7 @@ export async function lastNumber(db: Kysely<Database>, id: AccountId): Promise<n
   return row?.last ?? 0
 }
 
-/** The first row made at or after a time, by halving: rows never go back in time, and one that does is found elsewhere. */
+/** Finds the first row at or after a time by binary search: times never decrease; another check verifies that. */
 export async function firstSince(
   db: Kysely<Database>,
   id: AccountId,

@@ -40,7 +40,7 @@ import type {
   Unit,
 } from './unit.ts'
 
-/** Somebody else moved the account or key between reading and writing. Nothing may be committed. */
+/** Another transaction changed the account or key between read and write. The batch must not be committed. */
 export class WriteConflict extends Error {
   override readonly name = 'WriteConflict'
 }
@@ -55,10 +55,10 @@ export interface LoadedAccount {
   readonly id: AccountId
   readonly read: AccountState | undefined
   state: AccountState | undefined
-  /** What must have been available when the account was read, for all holds that were granted since to be covered. */
+  /** The available credit that the row must have had when it was read, so that all holds granted since are covered. */
   neededNanoUsd: NanoUsd
   readonly keys: Map<KeyId, LoadedKey>
-  /** Undefined: no unit needed any. */
+  /** Undefined if no unit needs one. */
   budgets: LoadedBudgets | undefined
 }
 
@@ -83,36 +83,36 @@ export interface KeyRef {
   readonly keyId: KeyId
 }
 
-/** An open transaction of a database. What was written in it is seen by what is read later. */
+/** An open transaction of a database. Reads see the earlier writes of the same transaction. */
 export interface LedgerTransaction {
   /** Unix milliseconds. */
   readonly now: number
   readAccount(id: AccountId): AccountState | undefined
   readKey(accountId: AccountId, keyId: KeyId): KeyState | undefined
-  /** What completions of a key and the keys below it since a day, counted from 1970-01-01 UTC, have cost. */
+  /** Returns the cost of the completions of a key and its descendants since a day, counted from 1970-01-01 UTC. */
   costSince(ref: KeyRef, day: number): NanoUsd
-  /** The keys above a key, the nearest first. Asked only where there is no hold that names them. */
+  /** Returns the ancestors of a key, the nearest first. Called only without a hold that lists them. */
   lineage(ref: KeyRef): readonly KeyId[]
   readHold(ref: HoldKey): HoldState | undefined
-  /** Removes it. Taking the row is what resolves a hold, once (LED-6): whoever comes later finds none. */
+  /** Deletes the hold. Deleting its row resolves a hold exactly once (LED-6): a later unit finds none. */
   takeHold(ref: HoldKey): HoldState | undefined
-  /** False: there is one of this id; it stays as it is. */
+  /** Returns false if a hold with this ID exists; that one stays unchanged. */
   insertHold(unit: HoldUnit, hold: Pick<HoldState, 'amount' | 'budgets'>): boolean
   raiseHold(ref: HoldKey, amount: NanoUsd): void
-  /** Ignored where the hold is gone. */
+  /** No effect if the hold was resolved. */
   setEstimate(estimate: RunningEstimate): void
-  /** Asked only where a settlement finds no hold. */
+  /** Called only for settlements without a hold. */
   readCharged(ref: HoldKey): PriorCharge | undefined
-  /** The row and what it adds to the sums. */
+  /** Inserts the row and adds it to the rollups. */
   insertCompletion(record: CompletionRecord): void
-  /** Replaces the row of a completion that is there, and adds the difference to the sums. */
+  /** Replaces the row of a completion, and adds the difference to the rollups. */
   correctCompletion(record: CompletionRecord, charged: PriorCharge): void
-  /** Only for the request that was charged: one that lost its key to another must not answer for it. */
+  /** Only for the request that was charged: a request that lost its idempotency key must not answer for it. */
   saveAnswer(kept: SavedResult, subjectId: CompletionId): void
   insertLedgerRow(accountId: AccountId, row: LedgerRow): void
-  /** The entry that was made under a key. */
+  /** Returns the entry with an idempotency key. */
   readEntry(ref: EntryRef): KeyedEntry | undefined
-  /** Whether an entry names the row as the one that it corrects: a row is corrected once. Asked only for entries that do. */
+  /** Returns whether an entry corrects the row: a row is corrected at most once. */
   isCorrected(ref: RowRef): boolean
   insertEntryKey(once: EntryKey, entry: LedgerEntry): void
   insertAlert(accountId: AccountId, alert: AlertRow): void
@@ -122,7 +122,7 @@ export interface LedgerTransaction {
 
 export interface BatchResult {
   readonly outcomes: readonly Outcome[]
-  /** To be written before the commit, each on the condition that it still is as it was read. */
+  /** Rows to write before the commit, each on the condition that it is unchanged since it was read. */
   readonly accounts: ReadonlyMap<AccountId, LoadedAccount>
 }
 
@@ -179,7 +179,7 @@ function snapshotOf({ account, key, ancestors, budgets, hold, charged, keySpentB
   return { ...snapshot, ancestors: above }
 }
 
-/** Makes what the rules said the state of things, and writes the rows that come of it. */
+/** Applies the result of the rules to the state, and writes the resulting rows. */
 function applyResult({ transaction }: BatchState, { account, key, ancestors }: Known, applied: Applied): Outcome {
   if (applied.account !== undefined) account.state = applied.account
   if (applied.key !== undefined && key !== undefined) key.state = applied.key
@@ -194,7 +194,7 @@ function applyResult({ transaction }: BatchState, { account, key, ancestors }: K
   return applied.outcome
 }
 
-/** No request is of a time after its row: the clock of the process that took it may have been wrong for a moment. */
+/** Limits the time of a request to that of its row: the clock of the process may have been wrong at admission. */
 function withCreatedAtUpTo<Dated extends { readonly createdAt: number }>(dated: Dated, now: number): Dated {
   return dated.createdAt > now ? { ...dated, createdAt: now } : dated
 }
@@ -272,8 +272,8 @@ function applyToHold(work: BatchState, unit: ReleaseUnit | ExtendUnit, hold: Hol
 }
 
 /**
- * Under a key, what was made before is the outcome of every repeat. What corrects a row that others have corrected meanwhile
- * is not left for the unique index to refuse: a batch of such units would be carried out one by one, under the account's lock.
+ * A repeated idempotency key returns the first outcome. A correction of a row that was corrected before is detected
+ * here and not by the unique index: otherwise the whole batch would be retried unit by unit, under the account's lock.
  */
 function performEntry(work: BatchState, unit: EntryUnit): Outcome {
   const { transaction } = work
@@ -310,7 +310,7 @@ interface Settlement {
   readonly charged: PriorCharge | undefined
 }
 
-/** Those in which it is held or was charged; without either, the current ones of its key. */
+/** Returns the windows in which it is held or was charged; without either, the current windows of its key. */
 function budgetsOfSettlement(
   work: BatchState,
   account: LoadedAccount,
@@ -323,7 +323,7 @@ function budgetsOfSettlement(
   return currentBudgets(budgetWork(work, account), countedBy(record, work.transaction.lineage(record)))
 }
 
-/** The row of the hold is gone by now: rules that left it open would lose what it holds. */
+/** Asserts that the rules resolved the hold: its row is deleted, so its amount would be lost otherwise. */
 function assertEnded(hold: HoldState | undefined, applied: Applied): void {
   if (hold !== undefined && applied.hold !== 'ended') throw new Error('A hold was taken and not resolved.')
 }
@@ -333,7 +333,7 @@ interface BatchState {
   readonly accounts: Map<AccountId, LoadedAccount>
 }
 
-/** A key above the unit's key; undefined: its state is not needed. */
+/** Returns the state of an ancestor of the unit's key; undefined if it is not needed. */
 interface LoadedAncestor {
   readonly key: LoadedKey | undefined
   readonly spentBefore: NanoUsd
@@ -344,7 +344,7 @@ export function firstDayOfMonth(now: number): number {
   return Math.floor(monthStart(monthNumber(now)) / DAY_MS)
 }
 
-/** Of a key whose budget is new: what it has come to this month, this batch included. */
+/** Returns the month's cost of a key with a new budget, including this batch. */
 function spentBefore(transaction: LedgerTransaction, ref: KeyRef): NanoUsd {
   return transaction.costSince(ref, firstDayOfMonth(transaction.now))
 }
@@ -359,7 +359,7 @@ function loadAccount({ transaction, accounts }: BatchState, id: AccountId): Load
   return account
 }
 
-/** Of an account's key; its state is undefined when nothing is kept of it. */
+/** Returns the state of an account's key; undefined if the key has no row. */
 function loadKey({ transaction }: BatchState, account: LoadedAccount, id: KeyId): LoadedKey {
   const known = account.keys.get(id)
   if (known !== undefined) return known
@@ -369,7 +369,7 @@ function loadKey({ transaction }: BatchState, account: LoadedAccount, id: KeyId)
   return key
 }
 
-/** With what those have spent whose budget is new: it counts from the first of the month. */
+/** Adds the month's cost of keys with a new budget, which counts from the first of the month. */
 function budgetsAbove(work: BatchState, account: LoadedAccount, unit: HoldUnit): readonly LoadedAncestor[] | undefined {
   return unit.ancestors?.map(({ keyId, nanoUsd }) => {
     if (nanoUsd === undefined) return { key: undefined, spentBefore: NO_CREDIT }
@@ -395,7 +395,7 @@ function idsAbove({ ancestors }: Pick<HoldState | HoldUnit, 'ancestors'>): reado
   return ancestors?.map(({ keyId }) => keyId)
 }
 
-/** A hold of prepaid credit was granted, and is in the account's state: it must be covered in the database as well. */
+/** Requires the database to cover a hold of prepaid credit that was granted on the account's state in memory. */
 function requireCredit(account: LoadedAccount): void {
   const { read, state } = account
   if (state === undefined) return

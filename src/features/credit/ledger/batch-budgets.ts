@@ -1,4 +1,4 @@
-/** The budgets of a batch's units: found by what a request counts for, in the windows of the transaction's time. */
+/** Finds the budgets of a batch's units by the subjects of each request, in the windows of the transaction's time. */
 import {
   type BudgetAction,
   type BudgetLevel,
@@ -28,9 +28,9 @@ export interface KnownWindow extends WindowState {
   readonly start: number
 }
 
-/** Whom a key belongs to. */
+/** The owner of a key. */
 export interface KeyOwner {
-  /** Who created the key or connected the device, or the user of a session. */
+  /** The user who created the key, connected the device or signed in. */
   readonly userId: UserId | undefined
 }
 
@@ -43,7 +43,7 @@ export interface OwnedWindow extends AccountBudget {
   readonly start: number
 }
 
-/** What budgets need of a transaction. Nothing of it is called for accounts without budgets. */
+/** The queries of budgets. Accounts without budgets call none of them. */
 export interface BudgetReads {
   keyOwner(accountId: AccountId, keyId: KeyId): KeyOwner
   /** The current budgets of a subject, in the order of their creation. */
@@ -55,7 +55,7 @@ export interface BudgetReads {
 
 export interface LoadedWindow {
   readonly ref: BudgetWindowRef
-  /** Undefined: it has no row. */
+  /** Undefined without a row. */
   readonly read: WindowState | undefined
   state: WindowState
 }
@@ -65,13 +65,13 @@ interface Current {
   readonly end: number | undefined
 }
 
-/** What a batch knows of an account's budgets. */
+/** The budgets of an account that a batch has loaded. */
 export interface LoadedBudgets {
   /** By `windowName`. */
   readonly windows: Map<string, LoadedWindow>
   readonly bySubject: Map<string, readonly KnownBudget[]>
   readonly owners: Map<KeyId, KeyOwner>
-  /** In their current windows; undefined: not begun. */
+  /** The current windows; undefined before the first request in one. */
   readonly current: Map<BudgetId, Current | undefined>
 }
 
@@ -86,12 +86,12 @@ export function noBudgetsLoaded(): LoadedBudgets {
   return { windows: new Map(), bySubject: new Map(), owners: new Map(), current: new Map() }
 }
 
-/** What a request counts for. */
+/** The subjects whose budgets a request counts against. */
 export interface Counted {
   readonly keyId: KeyId
-  /** The keys above it. */
+  /** The ancestors of the key. */
   readonly ancestors: readonly KeyId[]
-  /** What else: a team, tags. */
+  /** Other subjects: the team and the tags. */
   readonly subjects: readonly BudgetSubject[]
 }
 
@@ -111,7 +111,7 @@ interface CountedRequest {
   readonly subjects?: readonly BudgetSubject[] | undefined
 }
 
-/** The budgets that a request counts for, in their current windows, by level. Undefined: none. */
+/** Returns the budgets that a request counts against, in their current windows, by level; undefined if there are none. */
 export function currentBudgets(work: BudgetWork, counted: Counted): readonly BudgetState[] | undefined {
   const states: BudgetState[] = []
   for (const subject of subjectsOf(work, counted)) {
@@ -123,7 +123,7 @@ export function currentBudgets(work: BudgetWork, counted: Counted): readonly Bud
   return states.length === 0 ? undefined : states
 }
 
-/** The same for windows that are known. Those without a row are left out. */
+/** Returns the budgets of given windows. Windows without a row are left out. */
 export function heldBudgets(
   work: BudgetWork,
   refs: readonly BudgetWindowRef[] | undefined,
@@ -146,7 +146,7 @@ export function moveBudgets({ windows }: LoadedBudgets, states: readonly BudgetS
   }
 }
 
-/** Each once, by level: the order in which a refusal names them. */
+/** Sorts by level and removes duplicates: a rejection names the first that is exhausted. */
 function subjectsOf(work: BudgetWork, { keyId, ancestors, subjects }: Counted): Iterable<BudgetSubject> {
   const { userId } = ownerOf(work, keyId)
   const of = (level: BudgetLevel) => subjects.filter((subject) => subject.level === level)
@@ -180,7 +180,7 @@ function budgetsOf({ reads, accountId, loaded: { bySubject } }: BudgetWork, subj
   return budgets
 }
 
-/** A clock that goes back does not reopen an earlier window: the latest with a row goes on. */
+/** Returns the latest window with a row if the clock has gone back: an earlier window is not reopened. */
 function currentOf(work: BudgetWork, budget: KnownBudget): Current | undefined {
   const { loaded, reads, accountId, now } = work
   const { id: budgetId, window: unit, timezone: timeZone, startsAt: anchor } = budget

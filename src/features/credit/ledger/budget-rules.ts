@@ -5,7 +5,7 @@ import type { BudgetAlertRow, BudgetState } from './state.ts'
 const NO_ALERTS: readonly BudgetAlertRow[] = []
 const USED_UP = 100
 
-/** After a charge in the windows, and the end of the hold, if there was one. */
+/** Returns the windows after a charge and the end of its hold, if there was one. */
 export function chargedBudgets(
   budgets: readonly BudgetState[] | undefined,
   { cost, held }: { readonly cost: NanoUsd; readonly held: NanoUsd },
@@ -20,7 +20,7 @@ interface AlertTerms {
   readonly now: number
 }
 
-/** The thresholds that charges have reached. */
+/** Returns the thresholds that charges have reached. */
 export function budgetAlertsOfCharge(
   before: readonly BudgetState[] | undefined,
   after: readonly BudgetState[] | undefined,
@@ -39,7 +39,7 @@ export function budgetAlertsOfCharge(
   })
 }
 
-/** Holds stop short of the limit, so that it is mostly a refusal that shows that nothing is left. */
+/** Holds stop short of the limit, so a rejected hold, not a charge, usually reveals that a budget is exhausted. */
 export function budgetAlertsOfRefusal(
   budget: BudgetState,
   { least, thresholds, now }: AlertTerms & { readonly least: NanoUsd },

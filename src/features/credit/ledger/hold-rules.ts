@@ -1,4 +1,4 @@
-/** What a request may hold: within the account's credit and the budgets of all levels, all in one step. */
+/** Decides what a request may hold within the account's credit and the budgets of all levels, in one step. */
 import { CREDIT_SCOPES, type CreditScope, MIN_FLEXIBLE_TOKENS, type RefusalScope } from '../../../domain/credit.ts'
 import type { KeyBudget } from '../../../domain/identity/caller.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
@@ -19,27 +19,27 @@ import {
 } from './state.ts'
 import type { ExtendUnit, HoldUnit, PlanTerms, Refusal } from './unit.ts'
 
-/** Everything that a hold must fit. */
+/** All limits that a hold must fit. */
 interface Limits extends RolledOver {
   readonly terms: PlanTerms
-  /** Undefined: the key has no budget, or none that counts here. */
+  /** Undefined if the key has no budget that applies. */
   readonly keyBudget: NanoUsd | undefined
   readonly key: KeyState | undefined
-  /** The same of the keys above it. */
+  /** The same for the ancestors of the key. */
   readonly ancestors: readonly Budgeted[] | undefined
   readonly budgets: readonly BudgetState[] | undefined
   readonly now: number
 }
 
-/** `key` is undefined where the key has no budget that counts here. */
+/** `key` is undefined if the key has no budget that applies. */
 interface Budgeted {
   readonly budget: NanoUsd | undefined
   readonly key: KeyState | undefined
 }
 
 /**
- * A flexible request that does not fit is lowered to the largest answer that does, if that is at least
- * `MIN_FLEXIBLE_TOKENS`. What costs nothing always fits, whatever is owed.
+ * Lowers a flexible request that does not fit to the largest answer that does, if that is at least
+ * `MIN_FLEXIBLE_TOKENS`. A free request always fits, even with a negative balance.
  */
 export function applyHold(unit: HoldUnit, snapshot: Snapshot, now: number): Applied {
   if (snapshot.hold !== undefined) return ALREADY
@@ -83,7 +83,7 @@ export function applyExtend(unit: ExtendUnit, snapshot: Snapshot, now: number): 
   return refused({ tooSmall, required: unit.nanoUsd, least: raised.amount, affordable: 0 }, limits, snapshot)
 }
 
-/** Of a key that holds, and whose budget was taken away meanwhile. */
+/** Returns the state of a key whose budget was removed while it had holds. */
 const NO_LIMIT = 2n ** 62n
 
 function newHold(
@@ -109,7 +109,7 @@ function budgetsAbove(above: readonly KeyBudget[], { ancestors }: Snapshot, mont
   })
 }
 
-/** What a request costs at most with so many tokens of each choice. */
+/** Returns the maximum cost of a request with the given output tokens of each choice. */
 export function worstCost(unit: HoldUnit, outputTokens: number): NanoUsd {
   const tokens = chargeNanoUsd(
     { prompt: unit.promptTokens, completion: outputTokens * unit.choices },
@@ -118,7 +118,7 @@ export function worstCost(unit: HoldUnit, outputTokens: number): NanoUsd {
   return unit.fixedNanoUsd === 0 ? tokens : tokens + BigInt(unit.fixedNanoUsd)
 }
 
-/** What is left to hold, below zero where more was spent than held; undefined: no limit. */
+/** Returns the amount left to hold, negative if more was spent than held; undefined without a limit. */
 function left(scope: CreditScope, { account, terms, keyBudget, key, ancestors }: Limits): NanoUsd | undefined {
   switch (scope) {
     case 'credit':
@@ -135,7 +135,7 @@ interface KeyRoom {
   readonly limit: NanoUsd
 }
 
-/** Of a key and those above it: the budget that has the least left. */
+/** Returns the budget of a key or its ancestors that has the least left. */
 function tightestOf(own: Budgeted, ancestors: readonly Budgeted[] | undefined): KeyRoom | undefined {
   let least = roomOf(own)
   if (ancestors === undefined) return least
@@ -154,15 +154,15 @@ function leftOfBudget({ action, limit, spent, held }: BudgetState): NanoUsd | un
   return limit === undefined || action === 'warn' ? undefined : limit - spent - held
 }
 
-/** A limit that an amount does not fit. */
+/** A limit that an amount exceeds. */
 interface TooSmall {
   readonly scope: RefusalScope
   readonly left: NanoUsd
-  /** Undefined: it is credit, or a monthly budget of account or key. */
+  /** Undefined for credit and for the monthly budget of an account or key. */
   readonly budget: BudgetState | undefined
 }
 
-/** The first, by scope and level. */
+/** Returns the first limit, by scope and level, that an amount exceeds. */
 function limitTooSmall(amount: NanoUsd, limits: Limits): TooSmall | undefined {
   if (amount === 0n) return undefined
   for (const scope of CREDIT_SCOPES) {
@@ -177,7 +177,7 @@ function limitTooSmall(amount: NanoUsd, limits: Limits): TooSmall | undefined {
   return undefined
 }
 
-/** Of the budget that was too small; undefined for credit. */
+/** Returns when the exhausted budget resets; undefined for credit. */
 function limitOf({ scope, budget }: TooSmall, limits: Limits): NanoUsd | undefined {
   if (budget !== undefined) return budget.limit
   if (scope === 'account_budget') return limits.account.monthlyBudget
@@ -185,7 +185,7 @@ function limitOf({ scope, budget }: TooSmall, limits: Limits): NanoUsd | undefin
   return tightestOf({ budget: limits.keyBudget, key: limits.key }, limits.ancestors)?.limit
 }
 
-/** Of one choice: the most that fits all limits. For requests that do not fit. */
+/** Returns the most output tokens of one choice that fit all limits, for requests that do not fit. */
 function affordableTokens(unit: HoldUnit, limits: Limits): number {
   let least: NanoUsd | undefined
   const narrow = (room: NanoUsd | undefined): void => {
@@ -196,7 +196,7 @@ function affordableTokens(unit: HoldUnit, limits: Limits): number {
   return tokensWithin(unit, least ?? 0n)
 }
 
-/** Of one choice: the tokens that `room` pays for after the prompt and fees; 0 when it does not even pay for those. */
+/** Returns the output tokens of one choice that `room` covers after prompt and fees; 0 if it does not cover those. */
 export function tokensWithin(unit: HoldUnit, room: NanoUsd): number {
   const pico = (room - BigInt(unit.fixedNanoUsd)) * 1000n - BigInt(unit.promptTokens) * BigInt(unit.inputPrice)
   const picoAToken = BigInt(unit.choices) * BigInt(unit.outputPrice)
@@ -223,12 +223,12 @@ function held(
 interface Shortfall {
   readonly tooSmall: TooSmall
   readonly required: NanoUsd
-  /** What the least useful answer would cost. */
+  /** The cost of the shortest useful answer. */
   readonly least: NanoUsd
   readonly affordable: number
 }
 
-/** Nothing is held; what the month brought stays. */
+/** Returns the state without a hold, but with the changes of a new month. */
 function refused({ tooSmall, required, least, affordable }: Shortfall, limits: Limits, snapshot: Snapshot): Applied {
   const { account, rows, now } = limits
   const { scope, budget } = tooSmall

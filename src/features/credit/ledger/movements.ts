@@ -1,4 +1,4 @@
-/** How an account's credit moves: rows of its ledger, what a new month brings, and the alerts that an account gets. */
+/** Moves an account's credit: ledger rows, the start of a month, and the alerts that follow. */
 import type { LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
 import type { RefusalScope } from '../../../domain/credit.ts'
 import type { CompletionId, KeyId } from '../../../domain/ids.ts'
@@ -16,20 +16,20 @@ import type { PlanTerms } from './unit.ts'
 
 interface Movement {
   readonly kind: LedgerKind
-  /** Above zero: the database refuses rows that move nothing. */
+  /** Above zero: a constraint rejects rows that move nothing. */
   readonly amount: NanoUsd
   readonly completionId?: CompletionId | undefined
   readonly keyId?: KeyId | undefined
   readonly priceVersion?: string | undefined
   readonly adjusts?: number | undefined
   readonly note?: string | undefined
-  /** A refund of what counts as spent this month: it does not any more. */
+  /** Whether a refund also lowers the amount spent this month. */
   readonly unspent?: boolean
-  /** In which it counts. */
+  /** Windows of budgets in which the amount counts. */
   readonly budgets?: readonly BudgetWindowRef[] | undefined
 }
 
-/** The note of entries that correct the charge of an estimate to what the request came to. */
+/** The note of entries that correct an estimated charge to the exact cost. */
 export const LATE_SETTLEMENT = 'late settlement'
 
 interface Moved {
@@ -37,7 +37,7 @@ interface Moved {
   readonly row: LedgerRow
 }
 
-/** Where each kind takes from and gives to. */
+/** The book that each kind debits and the one that it credits. */
 const BOOKS: Readonly<Record<LedgerKind, readonly [debit: LedgerBook, credit: LedgerBook]>> = {
   grant: ['grants', 'credit'],
   purchase: ['payments', 'credit'],
@@ -48,8 +48,8 @@ const BOOKS: Readonly<Record<LedgerKind, readonly [debit: LedgerBook, credit: Le
 }
 
 /**
- * A charge also counts as spent this month, and uses the allowance before anything else. A debit takes credit that was
- * bought or given first: the allowance is only lowered where the balance no longer covers it.
+ * A charge also counts as spent this month, and uses the allowance first. A debit takes credit that was
+ * bought or granted first: it lowers the allowance only if the balance no longer covers that.
  */
 export function moveCredit(account: AccountState, movement: Movement, now: number): Moved {
   const { kind, amount } = movement
@@ -99,7 +99,7 @@ export function atLeastZero(amount: NanoUsd): NanoUsd {
 /* A new month: spending begins at zero, what is left of an allowance expires, the next one is granted. */
 
 export interface RolledOver {
-  /** The very same object when nothing was due. */
+  /** The same object if nothing was due. */
   readonly account: AccountState
   readonly rows: readonly LedgerRow[]
 }
@@ -107,8 +107,8 @@ export interface RolledOver {
 const NO_ROWS: readonly LedgerRow[] = []
 
 /**
- * Brings an account to the current month, under the terms of its plan now. The month of an account only grows: a clock
- * that goes back neither grants twice nor starts over.
+ * Moves an account to the current month, under its plan's current terms. The month never decreases: a clock
+ * that goes back neither grants an allowance twice nor resets the month.
  */
 export function rollOverMonth(known: AccountState | undefined, terms: PlanTerms, now: number): RolledOver {
   const month = monthNumber(now)
@@ -120,12 +120,12 @@ export function rollOverMonth(known: AccountState | undefined, terms: PlanTerms,
   return grantAllowance(expired, terms.monthlyCreditNanoUsd, now)
 }
 
-/** What a key has spent in `month`; what it holds goes on. */
+/** Returns the spending of a key in `month`; its holds stay. */
 export function keyInMonth(key: KeyState, month: number): KeyState {
   return key.month < month ? { month, spent: 0n, held: key.held } : key
 }
 
-/** What open holds were promised stays until they end; on a plan that is billed afterwards they need no credit. */
+/** Returns the promised amount of open holds, which stays until they end; a postpaid plan needs no credit for them. */
 function expireAllowance(account: AccountState, terms: PlanTerms, now: number): RolledOver {
   const { allowance, balance, held } = account
   const free = terms.billing === 'postpaid' ? allowance : balance + terms.monthlyCreditNanoUsd - held
@@ -135,7 +135,7 @@ function expireAllowance(account: AccountState, terms: PlanTerms, now: number): 
   return { account: { ...moved.account, allowance: allowance - amount }, rows: [moved.row] }
 }
 
-/** A new allowance first makes up for a balance below zero: more than the balance can never expire. */
+/** Limits the allowance to the balance: a new one first covers a negative balance, and only the rest can expire. */
 function grantAllowance({ account, rows }: RolledOver, amount: NanoUsd, now: number): RolledOver {
   const moved = moveCredit(account, { kind: 'grant', amount, note: 'monthly allowance' }, now)
   const whole = account.allowance + amount
@@ -150,8 +150,8 @@ const NO_ALERTS: readonly AlertRow[] = []
 const USED_UP = 100
 
 /**
- * The thresholds that a charge has reached: of the account's budget or, without one, of the credit that it had this month.
- * That prepaid credit is used up is reported whatever the thresholds are, and whether there is a budget or not.
+ * Returns the thresholds that a charge has reached: of the account's budget or, without one, of this month's credit.
+ * Exhausted prepaid credit is always reported, whatever the thresholds and with or without a budget.
  */
 export function alertsOfCharge(
   before: AccountState,
@@ -184,9 +184,9 @@ function thresholdsReached(
 }
 
 /**
- * Holds stop short of the last nano-dollar, so that it is mostly a refusal that shows that nothing is left.
- * @param least What the least useful answer would cost. As long as that fits what is not spent, credit is not used up:
- * the request was too large, or others hold what it needs and may give it back.
+ * Holds stop short of the last nano-dollar, so a rejected hold usually reveals that credit is exhausted.
+ * @param least The cost of the shortest useful answer. While unspent credit covers that, credit is not exhausted:
+ * the request was too large, or other requests hold the credit that it needs and may release it.
  */
 export function alertsOfRefusal(
   { scope, least }: { readonly scope: RefusalScope; readonly least: NanoUsd },
@@ -206,14 +206,14 @@ export function alertsOfRefusal(
   return alerts
 }
 
-/** What is left is its limit less what is spent: the balance, which may be above zero and too little, or below it. */
+/** The limit less the amount spent equals the balance, which may be too small or negative. */
 function creditExhausted(account: AccountState, now: number): AlertRow {
   const { month, spent } = account
   const limit = creditOfMonth(account)
   return { month, event: 'credit.exhausted', basis: 'credit', threshold: USED_UP, spent, limit, createdAt: now }
 }
 
-/** All credit that there was to spend this month: what is left and what is spent. */
+/** Returns this month's credit in total: what is left and what is spent. */
 function creditOfMonth({ balance, spent }: AccountState): NanoUsd {
   return balance + spent
 }

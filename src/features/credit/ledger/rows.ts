@@ -1,4 +1,4 @@
-/** Rows of the ledger's tables: the columns that both databases write, and what the rules read of them. */
+/** The columns of the ledger's tables that both databases write, and the mapping from rows to states. */
 import { createHash } from 'node:crypto'
 import type { Insertable, Selectable } from 'kysely'
 import type {
@@ -35,7 +35,7 @@ import type { UsageSum } from './usage-sums.ts'
 
 const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
 
-/** A column that is written, and where its value comes from. Absent is null, true is 1 and false is 0. */
+/** A column and the source of its value. Undefined becomes null, true 1 and false 0. */
 export interface Column<Row> {
   readonly name: string
   readonly type: 'text' | 'bigint'
@@ -60,11 +60,11 @@ export function namesOf(columns: readonly Pick<Column<never>, 'name'>[]): string
 export interface Insertion<Row> {
   readonly table: string
   readonly columns: readonly Column<Row>[]
-  /** What follows, such as `on conflict do nothing`. */
+  /** The clause after the values, such as `on conflict do nothing`. */
   readonly rest?: string
 }
 
-/** The columns of `credit` that the rules know. */
+/** The columns of `credit` that the rules use. */
 export const STATE_COLUMNS: readonly Column<AccountState>[] = [
   whole('balance_nano_usd', ({ balance }) => balance),
   whole('held_nano_usd', ({ held }) => held),
@@ -80,7 +80,7 @@ export const STATE_COLUMNS: readonly Column<AccountState>[] = [
 ]
 export const ACCOUNT_COLUMNS = namesOf(STATE_COLUMNS)
 
-/** What is read of an account. */
+/** The columns that are read of an account. */
 export const READ_ACCOUNT_COLUMNS = `${ACCOUNT_COLUMNS}, has_budgets`
 
 /** A hold as it is made, or raised before it was written. */
@@ -120,7 +120,7 @@ export const HOLDS: Insertion<NewHold> = {
   ],
 }
 
-/** The first estimate is that the provider reads the prompt and is not heard of again. */
+/** The first estimate assumes that the provider reads the prompt and returns nothing. */
 function firstEstimate({ promptTokens, inputPrice, outputPrice }: HoldUnit): NanoUsd {
   return chargeNanoUsd(
     { prompt: promptTokens, completion: 0 },
@@ -128,7 +128,7 @@ function firstEstimate({ promptTokens, inputPrice, outputPrice }: HoldUnit): Nan
   )
 }
 
-/** The database rejects a completion that exists: a completion is charged once. */
+/** The primary key rejects a second row: a completion is charged once. */
 export const COMPLETIONS: Insertion<CompletionRecord> = {
   table: 'completion',
   columns: [
@@ -147,7 +147,7 @@ export const COMPLETIONS: Insertion<CompletionRecord> = {
     whole('reasoning_tokens', ({ reasoningTokens }) => reasoningTokens),
     whole('cost_nano_usd', ({ costNanoUsd }) => costNanoUsd),
     text('price_version', ({ priceVersion }) => priceVersion),
-    // The provider counted also where its figures were bounded, which a flag says.
+    // A bounded figure is still the provider's; `usage_bounded` marks it.
     text('usage_source', ({ usageSource }) => (usageSource === 'bounded' ? 'provider' : usageSource)),
     whole('created_at', ({ createdAt }) => createdAt),
     whole('duration_ms', ({ durationMs }) => Math.round(durationMs)),
@@ -234,10 +234,10 @@ export const ENTRY_KEYS: Insertion<KeyedEntry & EntryKey> = {
   ],
 }
 
-/** The columns of a sum that grow with each completion. */
+/** The columns of a rollup that grow with each completion. */
 export const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
 
-/** Adds to the sum of an hour or a day. */
+/** Adds to the rollup of an hour or a day. */
 function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
   const changes = SUMMED.map((name) => `${name} = ${table}.${name} + excluded.${name}`)
   return {
@@ -261,7 +261,7 @@ export const DAYS = sumsBy('usage_rollup', 'day')
 
 export type AccountRow = Omit<Selectable<CreditTable>, 'account_id' | 'retired_nano_usd'>
 
-/** The row with which `credit` begins for an account, without the account. */
+/** The first row of `credit` of an account, without the account's ID. */
 export const CREATED_ROW: Omit<Insertable<CreditTable>, 'account_id'> = {
   balance_nano_usd: CREATED.balance,
   held_nano_usd: CREATED.held,
@@ -322,7 +322,7 @@ export type ChargedRow = Pick<
 
 export type ChargeEntry = Pick<LedgerTable, 'number' | 'created_at' | 'budgets'>
 
-/** Only the entry of an estimate is asked for. */
+/** Read only for estimates. */
 export function mayBeCorrected({ status, usage_source: source, cost_nano_usd: cost }: ChargedRow): boolean {
   return status === 'incomplete' && source === 'estimated' && cost > 0n
 }
@@ -342,7 +342,7 @@ export function priorCharge(row: ChargedRow, entry: PriorCharge['entry']): Prior
   }
 }
 
-/** The same for the same entry over HTTP and on the command line. */
+/** Identical for the same entry over HTTP and on the command line. */
 export function entryKey(key: string, { kind, nanoUsd, note }: NewEntry): EntryKey {
   const text = canonicalJson({ kind, nanoUsd: String(nanoUsd), note })
   return { key, fingerprint: createHash('sha256').update(text).digest('hex') }

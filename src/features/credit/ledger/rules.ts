@@ -50,7 +50,7 @@ export function applyUnit(unit: Exclude<Unit, { kind: 'estimates' }>, snapshot: 
   }
 }
 
-/** A charge that corrects an older one counts in the month in which it is made, for the account and for its key. */
+/** A correction counts in the month in which it is made, for the account and for its key. */
 function applyEntry({ accountId, terms, entry }: EntryUnit, snapshot: Snapshot, now: number): Applied {
   const { kind, nanoUsd: amount, note, adjusts } = entry
   if (amount <= 0n)
@@ -79,7 +79,7 @@ function applyEntry({ accountId, terms, entry }: EntryUnit, snapshot: Snapshot, 
   }
 }
 
-/** A `touch` sets nothing and returns the account as of this month. */
+/** A `touch` changes no setting and returns the account's state in this month. */
 function applySettings(unit: SettingsUnit | TouchUnit, snapshot: Snapshot, now: number): Applied {
   const current = rollOverMonth(snapshot.account, unit.terms, now)
   const account = unit.kind === 'touch' ? current.account : withSettings(current.account, unit)
@@ -181,7 +181,7 @@ function windowsOf({ budgets }: Snapshot): readonly BudgetWindowRef[] | undefine
   return budgets?.map(({ budgetId, start }) => ({ budgetId, start }))
 }
 
-/** The keys above: the spending of a key counts for them too. */
+/** Adds the spending of a key to its ancestors. */
 function chargedAncestors(
   { ancestors, hold }: Pick<Snapshot, 'ancestors' | 'hold'>,
   charge: { readonly cost: bigint; readonly month: number },
@@ -192,7 +192,7 @@ function chargedAncestors(
   })
 }
 
-/** A key whose spending is counted at all, after a charge and the end of its hold, if it had one. */
+/** Returns the state of a key with a budget after a charge and the end of its hold, if it had one. */
 function chargedKey(
   known: KeyState,
   { hold, cost, month }: { readonly hold: HoldState | undefined; readonly cost: bigint; readonly month: number },
@@ -225,7 +225,7 @@ function withoutHold(account: AccountState, { amount }: HoldState): AccountState
 /** Usage rows are retained for longer, so a missing one was never written. */
 const LATEST_MS = 365 * 86_400_000
 
-/** Whether a settlement without a hold and without a row is charged. An estimate of what was held needs its hold. */
+/** Returns whether a settlement without a hold and a row is charged. An estimate needs its hold. */
 function isToBeCharged({ record, unrecorded, provisional }: SettleUnit, now: number): boolean {
   if (unrecorded) return true
   return !provisional && now - record.createdAt < LATEST_MS

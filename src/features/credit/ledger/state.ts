@@ -23,11 +23,11 @@ export interface AccountState {
   readonly maxOverrun: NanoUsd | undefined
   /** Percentages, ascending. */
   readonly thresholds: readonly number[]
-  /** It has rows in `budget`; read and never written by the ledger. */
+  /** Whether `budget` has rows of the account. The ledger never writes it. */
   readonly hasBudgets?: boolean
 }
 
-/** The row with which `credit` begins for an account; it changes in the same batch. */
+/** The first row of `credit` of an account; the same batch changes it. */
 export const CREATED: AccountState = {
   balance: 0n,
   held: 0n,
@@ -61,14 +61,14 @@ export interface WindowState {
   readonly held: NanoUsd
 }
 
-/** A budget in a window that a hold must fit, or in which it is held or charged. */
+/** A budget with the window that a hold must fit, or in which an amount is held or charged. */
 export interface BudgetState extends BudgetWindowRef, WindowState {
   readonly level: BudgetLevel
   readonly window: BudgetWindow
   readonly action: BudgetAction
-  /** With the raises in force; undefined: the budget was removed. */
+  /** Includes the raises in force; undefined if the budget was removed. */
   readonly limit: NanoUsd | undefined
-  /** Undefined: the window never ends. */
+  /** Undefined if the window never ends. */
   readonly end: number | undefined
 }
 
@@ -77,42 +77,42 @@ export interface HoldState {
   readonly keyId: KeyId
   readonly amount: NanoUsd
   readonly ofKeyBudget: boolean
-  /** The keys above its key, the nearest first; undefined: none. */
+  /** The ancestors of its key, the nearest first; undefined if there are none. */
   readonly ancestors?: readonly HeldAncestor[] | undefined
-  /** Windows that hold the same amount; undefined: none. */
+  /** Windows that hold the same amount; undefined if there are none. */
   readonly budgets?: readonly BudgetWindowRef[] | undefined
 }
 
-/** A key above the unit's key, or its hold's key. */
+/** An ancestor of the key of the unit or its hold. */
 export interface AncestorState {
-  /** Undefined: there is no row, or the unit does not need it. */
+  /** Undefined without a row, or if the unit does not need it. */
   readonly state: KeyState | undefined
   /** As `keySpentBefore`, of this key. */
   readonly spentBefore: NanoUsd
 }
 
-/** What the store knows before a unit is applied. */
+/** The rows that a unit needs, as they are before it is applied. */
 export interface Snapshot {
-  /** Undefined: the account was never touched. */
+  /** Undefined before the account's first unit. */
   readonly account: AccountState | undefined
-  /** Of the unit's key, or of its hold's key; undefined: there is no row. */
+  /** Of the key of the unit or its hold; undefined without a row. */
   readonly key: KeyState | undefined
-  /** The keys above that one, as the unit or its hold names them; undefined: none. */
+  /** The ancestors of that key, as the unit or its hold lists them; undefined if there are none. */
   readonly ancestors?: readonly AncestorState[] | undefined
   /**
    * Of a hold unit, the budgets that it must fit. Of others, those in whose windows it is held or was charged; where there
    * is neither, the current ones. Undefined: none.
    */
   readonly budgets?: readonly BudgetState[] | undefined
-  /** The unit's hold; undefined: there is none. */
+  /** The unit's hold, if there is one. */
   readonly hold: HoldState | undefined
-  /** What the unit's completion was charged already; looked up only where a settlement finds no hold. */
+  /** The earlier charge of the unit's completion; read only for settlements without a hold. */
   readonly charged: PriorCharge | undefined
-  /** Charged this month by a key that has a budget but no row yet, and by the keys below it; looked up only for a hold in that case. */
+  /** This month's charges of a key with a new budget and its descendants; read only for a hold of such a key. */
   readonly keySpentBefore: NanoUsd
 }
 
-/** What a completion was charged before, as its row says. */
+/** The earlier charge of a completion, from its row. */
 export interface PriorCharge
   extends Pick<
     CompletionRecord,
@@ -141,7 +141,7 @@ export interface LedgerRow extends Omit<LedgerEntry, 'accountId' | 'nanoUsd' | '
   readonly credit: LedgerBook
   readonly amount: NanoUsd
   readonly balance: NanoUsd
-  /** Windows in which the amount counts as spent, or as not spent any more; undefined: none. */
+  /** Windows in which the amount counts as spent, or as refunded; undefined if there are none. */
   readonly budgets?: readonly BudgetWindowRef[] | undefined
 }
 
@@ -164,22 +164,22 @@ export interface AlertRow {
   readonly createdAt: number
 }
 
-/** What a unit comes to. States are whole new states; undefined: unchanged. */
+/** The result of a unit. Each state is complete; undefined if unchanged. */
 export interface Applied {
   readonly account: AccountState | undefined
   readonly key: KeyState | undefined
-  /** In the order of the snapshot's; undefined: none changed. */
+  /** In the order of the snapshot; undefined if none changed. */
   readonly ancestors?: readonly (KeyState | undefined)[] | undefined
-  /** In the order of the snapshot's; undefined: none changed. */
+  /** In the order of the snapshot; undefined if none changed. */
   readonly budgets?: readonly BudgetState[] | undefined
   readonly budgetAlerts?: readonly BudgetAlertRow[]
   /** `ended`: the row is deleted. An amount: the hold's new amount (`hold` and `extend`). */
   readonly hold: HoldState | 'ended' | undefined
   readonly rows: readonly LedgerRow[]
   readonly alerts: readonly AlertRow[]
-  /** The unit's completion as it is to be written, or to replace the row that is there; undefined: none is. */
+  /** The completion to insert, or to replace the existing row with; undefined if there is nothing to write. */
   readonly completion: CompletionRecord | undefined
-  /** What the completion row that is there is to be replaced for; undefined: it stays. */
+  /** The charge whose completion row is replaced; undefined if the row stays. */
   readonly corrects: PriorCharge | undefined
   readonly outcome: Outcome
 }
@@ -190,12 +190,12 @@ export interface HeldAncestor {
   readonly ofBudget: boolean
 }
 
-/** Undefined where no key created the hold's key. */
+/** Undefined if no key created the hold's key. */
 export function heldAncestors(above: readonly KeyBudget[] | undefined): readonly HeldAncestor[] | undefined {
   return above?.map(({ keyId, nanoUsd }) => ({ keyId, ofBudget: nanoUsd !== undefined }))
 }
 
-/** To be spread under what does move. */
+/** The defaults of a result: nothing changes. */
 export const NOTHING: Applied = {
   account: undefined,
   key: undefined,
@@ -207,10 +207,10 @@ export const NOTHING: Applied = {
   outcome: { kind: 'done' },
 }
 
-/** The hold was resolved before, or is there already. */
+/** The hold was resolved before, or exists already. */
 export const ALREADY: Applied = { ...NOTHING, outcome: { kind: 'already' } }
 
-/** Undefined where the account is as the store has it. */
+/** Undefined if the account is unchanged. */
 export function changed(account: AccountState, snapshot: Snapshot): AccountState | undefined {
   return account === snapshot.account ? undefined : account
 }

@@ -1,6 +1,6 @@
 /**
- * What is asked of the ledger: units of work. Many are carried out in one transaction, in order, each by the same rules
- * (`rules.ts`) whatever the database. Units and outcomes are plain data: they cross to the database's thread.
+ * The units of work of the ledger. A batch of them runs in one transaction, in order, each by the same rules
+ * (`rules.ts`) on every database. Units and outcomes are plain data: they are sent to the database's thread.
  */
 import type { LedgerKind } from '../../../db/schema/schema.ts'
 import type { Attribution } from '../../../domain/attribution.ts'
@@ -11,12 +11,12 @@ import type { KeyBudget } from '../../../domain/identity/caller.ts'
 import type { AccountId, BudgetId, CompletionId, KeyId, TeamId } from '../../../domain/ids.ts'
 import { type NanoUsd, parseNanoUsd } from '../../../domain/money.ts'
 
-/** What of a plan concerns money. */
+/** The terms of a plan that concern credit. */
 export interface PlanTerms {
   readonly billing: 'prepaid' | 'postpaid'
   /** Granted for every calendar month, UTC; 0: none. */
   readonly monthlyCreditNanoUsd: NanoUsd
-  /** How far a balance may fall below zero; undefined: see `overrunCap`. */
+  /** The lowest allowed balance is minus this; undefined: see `overrunCap`. */
   readonly maxOverrunNanoUsd?: NanoUsd | undefined
 }
 
@@ -27,15 +27,15 @@ export interface HoldUnit {
   readonly id: CompletionId
   readonly terms: PlanTerms
   readonly keyBudgetNanoUsd: NanoUsd | undefined
-  /** The keys above the key, the nearest first: their budgets count as well. Undefined: none. */
+  /** The ancestors of the key, the nearest first, whose budgets count as well; undefined if there are none. */
   readonly ancestors?: readonly KeyBudget[] | undefined
   readonly instanceId: string
   readonly promptTokens: number
-  /** Of one choice. */
+  /** Tokens of one choice. */
   readonly outputTokens: number
   readonly choices: number
   readonly flexible: boolean
-  /** A refusal raises no alert. */
+  /** A rejected hold raises no alert. */
   readonly tentative: boolean
   /** Micro-dollars per million tokens, which is pico-dollars a token. */
   readonly inputPrice: number
@@ -48,12 +48,12 @@ export interface HoldUnit {
   readonly priceVersion: string
   readonly createdAt: number
   readonly clientRequestId: string | undefined
-  /** It is for calls with the account's own credentials, at prices of this share, in millionths. */
+  /** The fee of calls with the account's own credentials: a share of the price, in millionths. */
   readonly byokFeePpm?: number | undefined
   /** Absent: chat completions. */
   readonly api?: RecordedApi | undefined
   readonly teamId?: TeamId | undefined
-  /** Besides the account, the key, those above it, its person and its team: what else has budgets that count: tags. */
+  /** Tags, whose budgets count besides those of the account, the team, the member, the key and its ancestors. */
   readonly subjects?: readonly BudgetSubject[] | undefined
   readonly attribution?: Attribution | undefined
   readonly requestId?: string | undefined
@@ -64,19 +64,19 @@ export interface SettleUnit {
   readonly kind: 'settle'
   readonly record: CompletionRecord
   readonly terms: PlanTerms
-  /** True: there may be no hold, because it was admitted while the database was away. */
+  /** Whether the hold may be missing because the request was admitted while the database was unavailable. */
   readonly unrecorded: boolean
   /**
-   * True: an estimate in place of a process that cannot say what the request came to. It ends a hold and nothing else: it
-   * corrects no charge, and is corrected by the settlement of that process, should that arrive after all.
+   * Whether it is the estimate for a request whose process died. An estimate only ends a hold: it
+   * corrects no charge, and a late settlement of that process corrects the estimate.
    */
   readonly provisional?: true
-  /** What was reserved of the exposure for one that is unrecorded: at least that much may be charged. */
+  /** The exposure reserved for a settlement without a recorded hold: at least that much may be charged. */
   readonly promisedNanoUsd?: NanoUsd | undefined
   readonly kept: SavedResult | undefined
 }
 
-/** What the record of a request says that nobody can say more about than an estimate. */
+/** The record of a request that can only be estimated. */
 export const ESTIMATED = {
   status: 'incomplete',
   finishReason: undefined,
@@ -102,35 +102,35 @@ export interface ExtendUnit {
   readonly id: CompletionId
   readonly terms: PlanTerms
   readonly keyBudgetNanoUsd: NanoUsd | undefined
-  /** The keys above the key, the nearest first: their budgets count as well. Undefined: none. */
+  /** The ancestors of the key, the nearest first, whose budgets count as well; undefined if there are none. */
   readonly ancestors?: readonly KeyBudget[] | undefined
   readonly nanoUsd: NanoUsd
 }
 
-/** Notes what running requests have come to. Estimates of holds that are gone are ignored. */
+/** Records the running estimates of requests in flight. Estimates of resolved holds are ignored. */
 export interface EstimatesUnit {
   readonly kind: 'estimates'
   readonly estimates: readonly RunningEstimate[]
 }
 
-/** A movement of credit that is not a completion's. */
+/** A movement of credit without a completion. */
 export interface EntryUnit {
   readonly kind: 'entry'
   readonly accountId: AccountId
   readonly terms: PlanTerms
   readonly entry: NewEntry
-  /** Undefined: each such unit makes an entry. */
+  /** Undefined: every unit makes an entry. */
   readonly once?: EntryKey | undefined
 }
 
-/** A key of the account under which one entry is made, however often it is asked for. */
+/** The idempotency key of an entry, unique in the account. */
 export interface EntryKey {
   readonly key: string
-  /** SHA-256 of what is asked for, in hexadecimal digits. */
+  /** SHA-256 of the entry's content, in hexadecimal digits. */
   readonly fingerprint: string
 }
 
-/** An entry that was made under a key. */
+/** An existing entry with an idempotency key. */
 export interface KeyedEntry {
   readonly fingerprint: string
   readonly entry: LedgerEntry
@@ -141,7 +141,7 @@ export interface NewEntry {
   /** Above zero. */
   readonly nanoUsd: NanoUsd
   readonly note: string | undefined
-  /** The row that it corrects, with that row's completion and key, and the price that it is corrected to. */
+  /** The corrected row with its completion and key, and the price to correct to. */
   readonly adjusts: Adjusted | undefined
 }
 
@@ -152,20 +152,20 @@ export interface Adjusted {
   readonly priceVersion: string | undefined
 }
 
-/** Brings an account to the current month: grants what is due. Also the way to read it up to date. */
+/** Moves an account to the current month and grants its allowance. Also reads the current state. */
 export interface TouchUnit {
   readonly kind: 'touch'
   readonly accountId: AccountId
   readonly terms: PlanTerms
 }
 
-/** What an account sets for itself; absent: unchanged. */
+/** The account's own settings; absent ones stay unchanged. */
 export interface SettingsUnit {
   readonly kind: 'settings'
   readonly accountId: AccountId
   readonly terms: PlanTerms
   readonly monthlyBudgetNanoUsd?: NanoUsd | null
-  /** Null: as the plan says. */
+  /** Null: the plan's. */
   readonly maxOverrunNanoUsd?: NanoUsd | null
   /** Percentages, ascending. */
   readonly alertThresholds?: readonly number[]
@@ -181,19 +181,19 @@ export type Unit =
   | TouchUnit
   | SettingsUnit
 
-/** Why a hold was not granted. */
+/** The reason for a rejected hold. */
 export interface Refusal {
   readonly kind: 'refused'
   readonly scope: RefusalScope
-  /** Of a budget; undefined for credit. */
+  /** The budget's; undefined for credit. */
   readonly limitNanoUsd?: NanoUsd | undefined
-  /** Undefined: it is the account's credit, or a monthly budget of account or key. */
+  /** Undefined for the account's credit, and for the monthly budget of an account or key. */
   readonly budget?: RefusingBudget | undefined
   readonly requiredNanoUsd: NanoUsd
   readonly availableNanoUsd: NanoUsd
-  /** Tokens of one choice that would fit. Not limited to what was asked for; 0 when the prompt alone does not fit. */
+  /** Output tokens of one choice that would fit, may exceed the request's; 0 if the prompt alone does not fit. */
   readonly affordableTokens: number
-  /** Unix milliseconds; undefined for credit and budgets that do not come back by themselves. */
+  /** Unix milliseconds; undefined for credit and for budgets that do not reset. */
   readonly resetsAt: number | undefined
 }
 
@@ -226,21 +226,21 @@ export interface CreditView {
   readonly alertThresholds: readonly number[]
 }
 
-/** One for each unit, in order. `already`: the hold was resolved, or the row corrected, before; nothing was moved. */
+/** One for each unit, in order. `already`: the hold was resolved or the row corrected before; nothing was moved. */
 export type Outcome =
   | { readonly kind: 'held'; readonly nanoUsd: NanoUsd; readonly outputTokens: number }
   | Refusal
-  /** `unbilledNanoUsd`: of a settlement, what was beyond the overrun cap and is not charged. */
+  /** `unbilledNanoUsd`: the cost of a settlement beyond the overrun cap, which is not charged. */
   | { readonly kind: 'done'; readonly unbilledNanoUsd?: NanoUsd }
   | { readonly kind: 'already' }
-  /** A late settlement corrected the charge of an estimate; below zero: by a refund. */
+  /** A late settlement corrected an estimated charge; negative for a refund. */
   | { readonly kind: 'corrected'; readonly nanoUsd: NanoUsd }
-  /** `isReplay`: it was made before, under the same key. */
+  /** `isReplay`: an entry with the same key existed. */
   | { readonly kind: 'entered'; readonly entry: LedgerEntry; readonly isReplay?: true }
-  /** The key was used for another entry. */
+  /** The key belongs to a different entry. */
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'touched'; readonly view: CreditView }
-  /** The database will never accept this unit: a broken constraint. Nothing of it was written, the others were. */
+  /** A constraint rejects this unit. Nothing of it was written; the other units were. */
   | { readonly kind: 'failed'; readonly message: string }
 
 export interface Batch {
@@ -249,23 +249,23 @@ export interface Batch {
   readonly now?: number | undefined
 }
 
-/** One of the two ways to carry batches out. */
+/** Executes batches on a database. */
 export interface LedgerStore {
-  /** One transaction. Rejects with `database_unavailable` when nothing is known to be committed. */
+  /** Executes one transaction. Rejects with `database_unavailable` if nothing is known to be committed. */
   commit(batch: Batch): Promise<readonly Outcome[]>
 }
 
-/** What a plan of the configuration says of money. */
+/** Returns the credit terms of a plan of the configuration. */
 interface PlanMoney {
   readonly billing: 'prepaid' | 'postpaid'
   readonly monthly_credit_usd?: number
   readonly max_overrun_usd?: number
 }
 
-/** Of an account whose plan is no longer in the configuration: it may spend what it has. */
+/** Terms of an account whose plan was removed from the configuration: it may spend its balance. */
 const NO_PLAN: PlanTerms = { billing: 'prepaid', monthlyCreditNanoUsd: 0n }
 
-/** Throws for an amount that nano-dollars cannot say, which the configuration does not let through. */
+/** Throws for an amount that is no whole number of nano-dollars; the configuration rejects those. */
 export function planTerms(plan: PlanMoney | undefined): PlanTerms {
   if (plan === undefined) return NO_PLAN
   const { billing, monthly_credit_usd: usd = 0, max_overrun_usd: overrun } = plan

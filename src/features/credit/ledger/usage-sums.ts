@@ -1,4 +1,4 @@
-/** What a batch adds to the sums by hour and by day: added up first, so that each sum is written once. */
+/** Adds up what a batch contributes to the hourly and daily rollups, so that each row is written once. */
 import type { CompletionRecord } from '../../../domain/completion.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 
@@ -14,7 +14,7 @@ export interface UsageSum extends Pick<CompletionRecord, 'accountId' | 'keyId' |
   costNanoUsd: NanoUsd
 }
 
-/** By what they are of. */
+/** By dimension. */
 export type UsageSums = Map<string, UsageSum>
 
 export function addToHours(hours: UsageSums, record: CompletionRecord): void {
@@ -23,7 +23,7 @@ export function addToHours(hours: UsageSums, record: CompletionRecord): void {
   add(hours, { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd })
 }
 
-/** What a correction changes of the sums that its completion is in; parts may be below zero. */
+/** Returns how a correction changes the rollups of its completion; parts may be negative. */
 export function addCorrection(changes: UsageSums, record: CompletionRecord, before: CountedUsage): void {
   const { accountId } = record
   const { keyId, model, createdAt } = before
@@ -50,7 +50,7 @@ export function daysOf(hours: UsageSums): UsageSums {
   return days
 }
 
-/** The part is taken over and may be changed: whoever calls makes it for this. */
+/** Takes ownership of the part and may change it. */
 function add(sums: UsageSums, part: UsageSum): void {
   const name = `${part.accountId} ${part.unit} ${part.keyId} ${part.model}`
   const sum = sums.get(name)

@@ -1,4 +1,4 @@
-/** Budgets of a batch: read in one round trip more, where its accounts have any, and their windows written with the rest. */
+/** Reads the budgets of a batch in one more round trip, if its accounts have any, and writes their windows. */
 import type { PostgresClient } from '../../../../db/postgres/client.ts'
 import { type BudgetSubject, subjectName } from '../../../../domain/budget.ts'
 import type { AccountId, BudgetId, KeyId, UserId } from '../../../../domain/ids.ts'
@@ -10,7 +10,7 @@ import type { WindowState } from '../state.ts'
 import { nameOf } from './memory.ts'
 import { insertion, listsOf, type RowsStatement, rowsOf, send } from './statement.ts'
 
-/** What units of a batch count for. */
+/** The subjects of a batch's units. */
 export interface CountedUnit extends KeyRef {
   readonly ancestors: readonly KeyId[]
   readonly subjects: readonly BudgetSubject[]
@@ -68,7 +68,7 @@ const LATEST = `left join lateral (select budget_window.starts_at, spent_nano_us
   where budget_window.account_id = budget.account_id and budget_window.budget_id = budget.id
   order by budget_window.starts_at desc limit 1) as latest on true`
 
-/** Those of the subjects, and of the people whom the keys belong to. */
+/** Reads the budgets of the subjects, and of the users who own the keys. */
 const READ_BUDGETS = `select budget.account_id, budget.subject, ${budgetColumns('$6')},
   latest.starts_at as window_start, latest.spent_nano_usd, latest.held_nano_usd
 from (
@@ -111,7 +111,7 @@ export interface BudgetQuery {
   readonly now: number
 }
 
-/** Every statement comes after the lock of the accounts. */
+/** Every statement follows the lock of the accounts. */
 export async function readBudgetFacts(client: PostgresClient, query: BudgetQuery): Promise<BudgetFacts> {
   const { counted, windows, now } = query
   if (counted.length === 0 && windows.length === 0) return NONE
@@ -166,7 +166,7 @@ function uniqueKeys(counted: readonly CountedUnit[]): readonly KeyRef[] {
   return [...new Map(counted.map((unit) => [nameOf(unit.accountId, unit.keyId), unit])).values()]
 }
 
-/** Without the people, whom the statement itself finds. */
+/** Without users, which the statement itself finds. */
 function subjectsOf(counted: readonly CountedUnit[]): readonly SubjectRef[] {
   const refs = new Map<string, SubjectRef>()
   const add = (accountId: AccountId, subject: BudgetSubject) =>
@@ -179,7 +179,7 @@ function subjectsOf(counted: readonly CountedUnit[]): readonly SubjectRef[] {
   return [...refs.values()]
 }
 
-/** Reads from the facts: what is not in them does not exist. */
+/** Reads from the loaded rows; a row that is not loaded does not exist. */
 export function budgetReadsOf({ owners, bySubject, budgets, latest, windows }: BudgetFacts): BudgetReads {
   return {
     keyOwner: (accountId, keyId) => owners.get(nameOf(accountId, keyId)) ?? NO_OWNER,
@@ -197,7 +197,7 @@ export interface MovedWindow {
   readonly window: LoadedWindow
 }
 
-/** The windows to create, and those to change. A window that nothing was held in needs no row. */
+/** Returns the windows to insert and to update. A window without holds needs no row. */
 export function movedWindows(accounts: Iterable<LoadedAccount>) {
   const created: MovedWindow[] = []
   const moved: MovedWindow[] = []
