@@ -121,6 +121,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** 404 for an ID that does not exist, or that belongs to another account. @param what Singular, such as `active key`. */
+export function notFound(what: string, param?: string): GatewayError {
+  return new GatewayError('not_found', `No ${what} has this ID.`, { param })
+}
+
 /** Codes with status, type and retryability, for the documentation and its test. */
 export const ERROR_CATALOGUE: Readonly<
   Record<ErrorCode, { readonly status: number; readonly type: string; readonly retryable: boolean }>

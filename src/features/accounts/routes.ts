@@ -8,7 +8,7 @@ import type { AuditEvent } from '../../domain/audit.ts'
 import { type BudgetStatus, type BudgetTerms, subjectName } from '../../domain/budget.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
 import type { DataPolicy } from '../../domain/data-policy.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { notFound } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { assertRight } from '../../http/caller.ts'
 import { readDataPolicy } from '../../http/data-policy.ts'
@@ -279,6 +279,6 @@ function accountEvent(action: string, id: AccountId, details: AuditEvent['detail
 }
 
 function known(account: Account | undefined): Account {
-  if (account === undefined) throw new GatewayError('not_found', 'No account has this id.')
+  if (account === undefined) throw notFound('account')
   return account
 }

@@ -12,7 +12,7 @@ import {
   MAX_ENTRY_USD,
   MAX_NOTE_LENGTH,
 } from '../../domain/credit.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { parseNanoUsd } from '../../domain/money.ts'
@@ -156,7 +156,7 @@ export function creditAdminRoutes(deps: CreditAdminDeps): FastifyPluginAsyncType
     app.post('/admin/accounts/:id/credits', { config: { scope: 'operator' }, schema }, async (request, reply) => {
       const key = parseIdempotencyKey(request.headers['idempotency-key'])
       const account = await findCreditedAccount(db, request.params.id)
-      if (account === undefined) throw new GatewayError('not_found', 'No account has this id.')
+      if (account === undefined) throw notFound('account')
       const newEntry = parseEntry(request.body)
       const { entry, isReplay } = await credit.enter(account, newEntry, key)
       if (isReplay) reply.header('idempotent-replayed', 'true')

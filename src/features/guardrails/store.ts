@@ -2,7 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database, GuardrailTable } from '../../db/schema/schema.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { notFound } from '../../domain/errors.ts'
 import type { AccountId, GuardrailId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
 
@@ -38,7 +38,7 @@ export async function requireGuardrail(
     .where('account_id', '=', accountId)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined) throw new GatewayError('not_found', 'No guardrail has this id.')
+  if (row === undefined) throw notFound('guardrail')
   return row
 }
 

@@ -6,7 +6,7 @@ import { countRows } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BudgetTerms } from '../../domain/budget.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, TeamId, WebhookId } from '../../domain/ids.ts'
@@ -171,7 +171,7 @@ function tooDeep(): GatewayError {
 
 /** The same for another account's key and for an unknown id. */
 function unknownKey(): GatewayError {
-  return new GatewayError('not_found', 'No active key has this id.')
+  return notFound('active key')
 }
 
 type KeyAction = 'key.created' | 'key.changed'

@@ -1,7 +1,7 @@
 /** Who may see, create and change the keys of a team. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import { type Caller, hasTeamRight, OF_TEAM_KEYS } from '../../domain/identity/caller.ts'
 import type { TeamId } from '../../domain/ids.ts'
 import type { ApiKey } from './key.ts'
@@ -19,7 +19,7 @@ export function maySee(caller: Caller, { teamId }: Pick<ApiKey, 'teamId'>): bool
 
 /** Throws 404 for a key that the caller does not see, and 403 for one that only the admins of its team may change. */
 export function assertMayChange(caller: Caller, key: Pick<ApiKey, 'teamId' | 'createdBy'>): void {
-  if (!maySee(caller, key)) throw new GatewayError('not_found', 'No active key has this id.')
+  if (!maySee(caller, key)) throw notFound('active key')
   const { teamId, createdBy } = key
   if (teamId === undefined || caller.teamId === teamId || hasTeamRight(caller, teamId, 'manage')) return
   if (createdBy !== undefined && createdBy === caller.userId && hasTeamRight(caller, teamId, 'use')) return
@@ -42,7 +42,7 @@ export async function teamOfNewKey(
   }
   const isForeign = caller.teamId !== undefined && caller.teamId !== requested
   if (isForeign || (await findTeam(db, caller, requested))?.archived_at !== null) {
-    throw new GatewayError('not_found', 'No active team has this id.', { param: 'team_id' })
+    throw notFound('active team', 'team_id')
   }
   if (caller.teamId === requested || hasTeamRight(caller, requested, 'use')) return requested
   const message = 'Only admins and members of a team, and admins of the account, may create keys of the team.'

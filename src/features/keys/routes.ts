@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { type BudgetStatus, subjectName } from '../../domain/budget.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import { type Caller, SCOPES } from '../../domain/identity/caller.ts'
 import type { KeyId, TeamId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
@@ -276,7 +276,7 @@ function addReadRoutes(app: TypedApp, deps: KeysDeps): void {
     const caller = callerOf(request)
     const reference = { accountId: caller.accountId, id: request.params.id }
     const key = await findKey(db, reference)
-    if (key === undefined || !maySee(caller, key)) throw new GatewayError('not_found', 'No key has this id.')
+    if (key === undefined || !maySee(caller, key)) throw notFound('key')
     const [view, created, requests] = await Promise.all([
       describe(deps, key),
       createdBy(db, reference),
@@ -294,7 +294,7 @@ async function teamsToList(
 ): Promise<readonly TeamId[] | undefined> {
   if (requested === undefined) return visibleTeams(caller)
   if (maySee(caller, { teamId: requested }) && (await findTeam(db, caller, requested)) !== undefined) return [requested]
-  throw new GatewayError('not_found', 'No team has this id.', { param: 'team_id' })
+  throw notFound('team', 'team_id')
 }
 
 async function describe(deps: KeysDeps, key: ApiKey): Promise<Static<typeof KeyView>> {

@@ -1,7 +1,7 @@
 /** A caller in a team: requests of people, and of keys of the account, that name a team with `x-turnpike-team`. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import { type Caller, hasTeamRight, OF_TEAM_KEYS, type Right } from '../../domain/identity/caller.ts'
 import type { TeamId } from '../../domain/ids.ts'
 import { findTeam } from './queries.ts'
@@ -14,7 +14,7 @@ export async function inTeam(db: Kysely<Database>, caller: Caller, id: TeamId): 
   if (caller.teamId === id) return caller
   const team = caller.teamId === undefined ? await findTeam(db, { accountId: caller.accountId, id }) : undefined
   if (team === undefined || team.archivedAt !== undefined) {
-    throw new GatewayError('not_found', 'No active team has this id.', { param: 'team_id' })
+    throw notFound('active team', 'team_id')
   }
   if (!hasTeamRight(caller, id, 'use')) {
     const message = 'Only admins and members of a team, and admins of the account, may send requests as the team.'

@@ -4,7 +4,7 @@ import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BudgetTerms } from '../../domain/budget.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import { type Caller, hasTeamRight, type TeamRight, type TeamRole } from '../../domain/identity/caller.ts'
 import type { TeamId, UserId } from '../../domain/ids.ts'
 import type { Requester } from '../../http/request-origin.ts'
@@ -193,9 +193,9 @@ function teamEvent({ audited }: Requester, action: string, { id, name }: Team): 
 
 /** The same for another account's team and for an unknown id. */
 function unknownTeam(): GatewayError {
-  return new GatewayError('not_found', 'No active team has this id.')
+  return notFound('active team')
 }
 
 function unknownMember(): GatewayError {
-  return new GatewayError('not_found', 'No member has this id.')
+  return notFound('member')
 }

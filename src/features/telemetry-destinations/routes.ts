@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { TelemetryDestinationTable } from '../../db/schema/schema.ts'
 import type { Sealer } from '../../db/sealed.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import type { AccountId, TeamId, TelemetryDestinationId } from '../../domain/ids.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
@@ -277,7 +277,7 @@ async function requireTeam(
     .where('account_id', '=', accountId)
     .where('id', '=', teamId as TeamId)
     .executeTakeFirst()
-  if (team === undefined) throw new GatewayError('not_found', 'No team has this id.', { param: 'team_id' })
+  if (team === undefined) throw notFound('team', 'team_id')
 }
 
 type Request = Parameters<typeof requesterOf>[0]

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { Database, TelemetryDestinationTable } from '../../db/schema/schema.ts'
 import type { Sealer } from '../../db/sealed.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { notFound } from '../../domain/errors.ts'
 import type { AccountId, TelemetryDestinationId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
 import type { DestinationSecrets } from './kinds.ts'
@@ -53,7 +53,7 @@ export async function requireDestination(
     .where('account_id', '=', accountId)
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined) throw new GatewayError('not_found', 'No telemetry destination has this id.')
+  if (row === undefined) throw notFound('telemetry destination')
   return row
 }
 

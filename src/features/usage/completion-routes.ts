@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import { readAgentReference } from '../../domain/agent.ts'
-import { GatewayError } from '../../domain/errors.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
 import { type AccountId, type CompletionId, timeOfId } from '../../domain/ids.ts'
 import { usdText } from '../../domain/money.ts'
 import {
@@ -135,7 +135,7 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
     app.get('/usage/completions/:id', { config, schema: oneSchema }, async (request) => {
       const { accountId } = callerOf(request)
       const row = await findCompletion(db, { accountId, id: request.params.id })
-      if (row === undefined) throw new GatewayError('not_found', 'No completion has this id.')
+      if (row === undefined) throw notFound('completion')
       const pricing = renderPricing(row, await pricingOf(db, row))
       return { ...renderCompletion(row, await keyNames(accountId, [row])), pricing }
     })

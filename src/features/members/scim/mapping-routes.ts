@@ -1,7 +1,7 @@
 /** `/group-mappings`: what groups of an identity provider mean for roles in the account and in its teams. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
-import { GatewayError } from '../../../domain/errors.ts'
+import { GatewayError, notFound } from '../../../domain/errors.ts'
 import { ROLES, type Role, TEAM_ROLES, type TeamRole } from '../../../domain/identity/caller.ts'
 import type { TeamId } from '../../../domain/ids.ts'
 import { type Requester, requesterOf } from '../../../http/request-origin.ts'
@@ -95,7 +95,7 @@ function replaceMappings(
     for (const [at, { teamId, role }] of mappings.entries()) {
       assertRole(at, teamId, role)
       if (teamId !== null && !known.has(teamId)) {
-        throw new GatewayError('not_found', 'No team has this id.', { param: `mappings[${at}].team_id` })
+        throw notFound('team', `mappings[${at}].team_id`)
       }
       if (teamId !== null) continue
       assertMayGive(giver, role as Role)

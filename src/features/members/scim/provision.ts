@@ -349,5 +349,5 @@ function requireText(resource: Resource, name: string): string {
 
 /** The same for another account's and for an unknown ID. */
 export function unknownResource(kind: 'user' | 'group'): ScimError {
-  return new ScimError(404, `No ${kind} has this id.`)
+  return new ScimError(404, `No ${kind} has this ID.`)
 }

@@ -70,7 +70,7 @@ function addDiscovery(app: FastifyInstance): void {
     app.get(path, route, () => listResponse(resources, { total: resources.length, startIndex: 1 }))
     app.get<{ Params: { id: string } }>(`${path}/:id`, route, ({ params: { id } }) => {
       const found = (resources as readonly { readonly id: string }[]).find((each) => each.id === id)
-      if (found === undefined) throw new ScimError(404, 'Nothing has this id.')
+      if (found === undefined) throw new ScimError(404, 'No resource has this ID.')
       return found
     })
   }
