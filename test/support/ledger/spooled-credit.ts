@@ -13,7 +13,8 @@ import { createLedgerStore } from '../../../src/features/credit/ledger/store.ts'
 import type { LedgerStore, PlanTerms, Unit } from '../../../src/features/credit/ledger/unit.ts'
 import { createCreditPort } from '../../../src/features/credit/port.ts'
 import { openSpool, type SpoolOptions } from '../../../src/features/credit/spool/spool.ts'
-import { temporaryDatabase, temporaryPath, testIds } from '../database.ts'
+import { testIds } from '../ids.ts'
+import { currentFile, temporarySqlite } from '../sqlite-file.ts'
 import { completionIdAt, completionRecord, ensureAccounts } from './completions.ts'
 
 export const PREPAID: PlanTerms = { billing: 'prepaid', monthlyCreditNanoUsd: 0n }
@@ -60,8 +61,8 @@ export async function spooledCredit(
   t: TestContext,
   { creditNanoUsd = 1_000_000n, ...options }: Partial<SpooledOptions> & { readonly creditNanoUsd?: bigint } = {},
 ) {
-  const path = await temporaryPath(t)
-  const database = await temporaryDatabase(t, path)
+  const path = await currentFile(t)
+  const database = await temporarySqlite(t, path)
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'turnpike-spool-')))
   await ensureAccounts(database, [ACCOUNT])
   await createLedgerStore(database).commit({ units: [purchase(creditNanoUsd)] })
