@@ -33,8 +33,9 @@ const REGISTRY = 'src/providers/index.ts'
 /** Invalid arguments. */
 class WrongUsage extends Error {}
 
-function readArguments(): NewProvider {
-  const { values, positionals, isKeyless } = parseArguments()
+/** Throws when the host cannot be written. */
+export function readArguments(args: readonly string[]): NewProvider {
+  const { values, positionals, isKeyless } = parseArguments(args)
   const [id, ...others] = positionals
   if (id === undefined || values.help === true) throw new WrongUsage(USAGE)
   if (others.length > 0) throw new WrongUsage(`One name at a time. Options need -- before them.\n\n${USAGE}`)
@@ -53,10 +54,9 @@ function readArguments(): NewProvider {
   }
 }
 
-function parseArguments() {
+function parseArguments(args: readonly string[]) {
   const text = { type: 'string' } as const
   const options = { 'base-url': text, variable: text, name: text, source: text, help: { type: 'boolean' } } as const
-  const args = process.argv.slice(2)
   const isKeyless = args.includes('--no-variable')
   try {
     const parsed = parseArgs({ args: args.filter((word) => word !== '--no-variable'), options, allowPositionals: true })
@@ -145,16 +145,18 @@ function printNextSteps({ id, apiKeyVariable, baseUrl, source }: NewProvider): v
   console.log('docs/providers.md explains each step.')
 }
 
-try {
-  const [option, host] = process.argv.slice(2)
-  if (option === '--golden' && host !== undefined) await golden(host)
-  else {
-    const provider = readArguments()
-    finish(write(provider))
-    await golden(provider.id)
-    printNextSteps(provider)
-  }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  process.exitCode = error instanceof WrongUsage ? 2 : 1
+async function main(args: readonly string[]): Promise<void> {
+  const [option, host] = args
+  if (option === '--golden' && host !== undefined) return golden(host)
+  const provider = readArguments(args)
+  finish(write(provider))
+  await golden(provider.id)
+  printNextSteps(provider)
+}
+
+if (import.meta.main) {
+  await main(process.argv.slice(2)).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error)
+    process.exitCode = error instanceof WrongUsage ? 2 : 1
+  })
 }

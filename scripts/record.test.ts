@@ -70,7 +70,8 @@ function messageFor({ tools, messages, reasoning_effort: effort }: Record<string
 }
 
 function run(script: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-  const env = { PATH: process.env['PATH'] ?? '', GROQ_API_KEY: KEY, OPENAI_API_KEY: OTHER_KEY, ...environment }
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  const env = { PATH, NODE_COMPILE_CACHE, GROQ_API_KEY: KEY, OPENAI_API_KEY: OTHER_KEY, ...environment }
   const child = spawn(
     process.execPath,
     script.map((word) => word),
