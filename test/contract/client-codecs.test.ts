@@ -13,7 +13,7 @@ import { messagesApi } from '../../src/protocols/anthropic-messages/client/index
 import type { ClientApi } from '../../src/protocols/client-api.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { responsesApi } from '../../src/protocols/openai-responses/client/index.ts'
-import { checkResponse } from '../support/open-responses.ts'
+import { checkEvent, checkResponse } from '../support/open-responses.ts'
 import { answerEvents } from '../support/providers/gateway-price.ts'
 import { loadOwnRecordings, loadRecordings, type Recording } from '../support/providers/recordings.ts'
 import { readStream, readWhole, type Whole } from '../support/readers.ts'
@@ -28,6 +28,8 @@ interface ClientCodec {
   readonly body: object
   /** Throws for an answer that is not as the contract describes it. */
   readonly check: (answer: unknown) => void
+  /** The same for an event of a stream, where the contract has them. */
+  readonly checkEvent?: (event: { readonly type: string }) => void
 }
 
 const matches =
@@ -43,6 +45,7 @@ const CODECS: readonly ClientCodec[] = [
     protocol: 'openai-responses',
     body: { model: 'm', input: 'Hi' },
     check: (answer) => checkResponse(answer),
+    checkEvent,
   },
 ]
 
@@ -103,11 +106,14 @@ function renderedWhole({ api, protocol, body, check }: ClientCodec, events: read
   return readWhole(asRecording(protocol, text))
 }
 
-function renderedStream({ api, protocol, body }: ClientCodec, events: readonly ChatEvent[]): Whole {
+function renderedStream({ api, protocol, body, checkEvent }: ClientCodec, events: readonly ChatEvent[]): Whole {
   const request = api.parse({ ...body, stream: true })
   const stream = api.createStream({ ...HEAD, request, promptTokens: 7 })
-  const text = events.map((event) => stream.push(event)).join('')
-  const read = readStream(asRecording(protocol, text + stream.close({ usage: usageOf(events), costUsd: 0.5 })))
+  const pieces = events.map((event) => stream.push(event))
+  const text = pieces.join('') + stream.close({ usage: usageOf(events), costUsd: 0.5 })
+  if (checkEvent !== undefined)
+    for (const [, data = ''] of text.matchAll(/^data: (.*)$/gm)) checkEvent(JSON.parse(data))
+  const read = readStream(asRecording(protocol, text))
   assert.notEqual(read.terminalOffset, undefined, 'the stream ends')
   return read
 }

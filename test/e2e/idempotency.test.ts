@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
-import { CHAT, errorOf, eventually, hello, send, untilActive } from '../support/client.ts'
-import { oneModel, startGateway } from '../support/gateway.ts'
+import { CHAT, errorOf, eventually, hello, open, send, untilActive } from '../support/client.ts'
+import { model, oneModel, startGateway } from '../support/gateway.ts'
 import { everyRow, type LedgerRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
-import { answerJson, completion, counts, ordinary } from '../support/providers/answers.ts'
+import { answerJson, completion, counts, frame, ordinary, SSE_HEAD, textChunks } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(ordinary)
-const config = oneModel(provider.url, {}, { routing: { max_attempts: 1 } })
+const kindOf = (id: string, kind: string) => ({ ...model(id, 'up', `up-${id}`), kind, capabilities: undefined })
+const config = oneModel(
+  provider.url,
+  {},
+  {
+    models: [model('m1', 'up', 'up-model'), kindOf('vectors', 'embedding'), kindOf('ranks', 'rerank')],
+    routing: { max_attempts: 1 },
+  },
+)
 const gateway = await startGateway({ config })
 const second = await startGateway({ config, dataDir: gateway.dataDir })
 after(async () => {
@@ -146,3 +154,124 @@ test('a client that leaves while others wait for the same answer does not take i
   )
   assert.equal(rows.length, 1)
 })
+
+interface Endpoint {
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+  /** What the provider answers to a request that is not streamed. */
+  readonly answer: object
+  readonly stream: boolean
+}
+
+const SAID = completion({ content: 'Hello' })
+const TEXTS = { id: 'up-1', choices: [{ index: 0, text: 'Hello', finish_reason: 'stop' }], usage: counts(10, 5) }
+const MESSAGES = [{ role: 'user', content: 'hi' }]
+const ENDPOINTS: readonly Endpoint[] = [
+  { path: CHAT, body: { messages: MESSAGES }, answer: SAID, stream: true },
+  { path: '/v1/messages', body: { max_tokens: 50, messages: MESSAGES }, answer: SAID, stream: true },
+  { path: '/v1/responses', body: { input: 'hi' }, answer: SAID, stream: true },
+  { path: '/v1/completions', body: { prompt: 'hi' }, answer: TEXTS, stream: true },
+  {
+    path: '/v1/embeddings',
+    body: { model: 'vectors', input: 'hi' },
+    answer: { data: [{ index: 0, embedding: [0.5, 1] }], usage: { prompt_tokens: 7, total_tokens: 7 } },
+    stream: false,
+  },
+  {
+    path: '/v1/rerank',
+    body: { model: 'ranks', query: 'hi', documents: ['a', 'b'] },
+    answer: { results: [{ index: 1, relevance_score: 0.5 }], usage: { total_tokens: 9 } },
+    stream: false,
+  },
+]
+
+async function assertChargedOnce(key: string, api: string): Promise<void> {
+  const rows = await eventually(
+    () => everyRow<UsageRow>(gateway, key, '/v1/usage/completions'),
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual(
+    rows.map((row) => [row.status, row.api]),
+    [['completed', api]],
+  )
+  assert.equal((await everyRow<LedgerRow>(gateway, key, '/v1/ledger?kind=charge')).length, 1)
+  assert.equal((await reconcile(gateway, key)).ok, true)
+}
+
+for (const { path, body, answer, stream } of ENDPOINTS) {
+  const api = path === CHAT ? 'chat_completions' : path.slice('/v1/'.length)
+  const asked = { model: 'm1', ...body }
+
+  test(`${path}: equal requests at two processes are one call and one charge; another body is refused`, async () => {
+    const told = Promise.withResolvers<void>()
+    provider.answer(async (call, reply) => {
+      await told.promise
+      await answerJson(answer)(call, reply)
+    })
+    const key = await gateway.keyOfNewAccount()
+    const called = provider.calls.length
+    const call = { key, body: asked, headers: { 'idempotency-key': `once ${path}` } }
+    const both = [gateway, second].map((at) => send(at, path, call))
+    await provider.call(called)
+    told.resolve()
+    const [one, other] = await Promise.all(both)
+    assert.deepEqual([one?.status, other?.status], [200, 200], `${one?.text} ${other?.text}`)
+    assert.equal(one?.text, other?.text)
+    for (const each of [one, other]) {
+      assert.match(each?.headers['x-request-id'] ?? '', /^req_/)
+      assert.match(each?.headers['x-turnpike-route'] ?? '', /up/)
+    }
+    const changed = await send(second, path, { ...call, body: { ...asked, user: 'another' } })
+    assert.equal(changed.status, 409, changed.text)
+    assert.match(changed.text, /idempotency_key_reused/)
+    assert.equal(provider.calls.length - called, 1)
+    await assertChargedOnce(key, api)
+  })
+
+  if (!stream) continue
+  test(`${path}: a stream that a client lost goes on in another process from Last-Event-ID, charged once`, async () => {
+    const told = Promise.withResolvers<void>()
+    provider.answer(async (_, reply) => {
+      reply.head(200, SSE_HEAD)
+      const pieces = path === '/v1/completions' ? textPieces() : textChunks(6)
+      for (const piece of pieces.slice(0, 3)) await reply.write(frame(piece))
+      await told.promise
+      for (const piece of [...pieces.slice(3), '[DONE]']) await reply.write(frame(piece))
+      reply.end()
+    })
+    const key = await gateway.keyOfNewAccount()
+    const called = provider.calls.length
+    const call = { key, body: { ...asked, stream: true }, headers: { 'idempotency-key': `lost ${path}` }, fresh: true }
+    const first = await open(gateway, path, call)
+    let had = ''
+    for await (const bytes of first.body) {
+      had += String(bytes)
+      if (had.includes('t1')) break // which closes the connection
+    }
+    const last = [...had.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? assert.fail(had)
+    const headers = { ...call.headers, 'last-event-id': last }
+    const rest = send(second, path, { ...call, headers })
+    await untilActive(second, 1)
+    told.resolve()
+    const { text } = await rest
+    const whole = await send(second, path, call)
+    assert.equal(whole.headers['idempotent-replayed'], 'true')
+    assert.match(whole.text, /t0.*t5/s)
+    const events = (part: string): string[] => part.split('\n\n').filter((event) => event.startsWith('id: '))
+    assert.deepEqual(events(text), events(whole.text).slice(Number(last)))
+    assert.deepEqual(
+      events(whole.text).map((event) => Number(/^id: (\d+)/.exec(event)?.[1])),
+      events(whole.text).map((_, at) => at + 1),
+    )
+    assert.equal(provider.calls.length - called, 1)
+    await assertChargedOnce(key, api)
+  })
+}
+
+/** The same words as those of `textChunks`, in the form of legacy completions. */
+function textPieces(): Readonly<Record<string, unknown>>[] {
+  const words = Array.from({ length: 6 }, (_, at) => ({
+    choices: [{ index: 0, text: `t${at} `, finish_reason: null }],
+  }))
+  return [...words, { choices: [{ index: 0, text: '', finish_reason: 'stop' }] }, { choices: [], usage: counts(10, 6) }]
+}

@@ -22,7 +22,12 @@ const gateway = await startGateway({
       NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
     ),
     models: NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 4000 })),
-    plans: { test: { billing: 'postpaid' } },
+    plans: {
+      test: { billing: 'postpaid' },
+      poor: { billing: 'prepaid' },
+      slow: { billing: 'postpaid', requests_per_minute: 1 },
+      narrow: { billing: 'postpaid', tokens_per_minute: 10 },
+    },
     accounts: { default_plan: 'test' },
     routing: { max_attempts: 1, breaker: { failures: 1000 } },
   },
@@ -61,8 +66,21 @@ async function assertFault(act: Promise<unknown>, { Kind, status, type }: Fault)
   assert.match(fault.requestID ?? '', /^req_/)
 }
 
-const { APIError, BadRequestError, InternalServerError, NotFoundError, PermissionDeniedError, RateLimitError } =
-  Anthropic
+async function clientOfPlan(plan: string): Promise<Anthropic> {
+  return clientOf(
+    await gateway.key('--account', await gateway.cli('accounts', 'create', '--name', plan, '--plan', plan)),
+  )
+}
+
+const {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+} = Anthropic
 const BAD = { Kind: BadRequestError, status: 400, type: 'invalid_request_error' }
 const WRONG: Readonly<Record<string, object>> = {
   'no messages': { messages: [] },
@@ -78,6 +96,20 @@ const WRONG: Readonly<Record<string, object>> = {
   'servers of the provider': { mcp_servers: [{ type: 'url', url: 'https://example.com' }] },
 }
 
+const noScope = clientOf(await gateway.key('--scopes', 'usage:read'))
+const otherModels = clientOf(await gateway.key('--models', 'google'))
+const capped = clientOf(await gateway.key('--monthly-budget-usd', '0.000001'))
+
+/** A connection that ends before the head, and one that ends inside the body of a whole answer. */
+const CUTS: readonly Script[] = [
+  (_, reply) => reply.cut(),
+  async (_, reply) => {
+    reply.head(200, { 'content-type': 'application/json' })
+    await reply.write('{"id":"up-1",')
+    reply.cut()
+  },
+]
+
 for (const [way, create] of Object.entries(WAYS)) {
   for (const [what, over] of Object.entries(WRONG)) {
     test(`${way}: ${what} is a bad request`, async () => {
@@ -87,18 +119,23 @@ for (const [way, create] of Object.entries(WAYS)) {
     })
   }
 
-  test(`${way}: a key without the scope, without the model, above its rate, or without credit`, async () => {
+  test(`${way}: a key that is wrong, without the scope, without the model, above its rates, or without credit`, async () => {
+    const wrongKey = { Kind: AuthenticationError, status: 401, type: 'authentication_error' }
+    await assertFault(create(ask('azure'), clientOf('tp_wrong')), wrongKey)
     const denied = { Kind: PermissionDeniedError, status: 403, type: 'permission_error' }
-    const noScope = await gateway.key('--scopes', 'usage:read')
-    await assertFault(create(ask('azure'), clientOf(noScope)), denied)
-    const otherModels = await gateway.key('--models', 'google')
-    await assertFault(create(ask('azure'), clientOf(otherModels)), denied)
+    await assertFault(create(ask('azure'), noScope), denied)
+    await assertFault(create(ask('azure'), otherModels), denied)
     provider.answer(answerNative(nativeOf('azure'), { text: ['Yes.'] }))
-    const slow = clientOf(await gateway.key('--requests-per-minute', '1'))
-    await create(ask('azure'), slow)
-    await assertFault(create(ask('azure'), slow), { Kind: RateLimitError, status: 429, type: 'rate_limit_error' })
-    const poor = clientOf(await gateway.key('--monthly-budget-usd', '0.000001'))
-    await assertFault(create(ask('azure'), poor), { Kind: APIError, status: 402, type: 'billing_error' })
+    for (const plan of ['slow', 'narrow']) {
+      const by = await clientOfPlan(plan)
+      await create(ask('azure'), by)
+      await assertFault(create(ask('azure'), by), { Kind: RateLimitError, status: 429, type: 'rate_limit_error' })
+    }
+    const before = provider.calls.length
+    for (const by of [capped, await clientOfPlan('poor')]) {
+      await assertFault(create(ask('azure'), by), { Kind: APIError, status: 402, type: 'billing_error' })
+    }
+    assert.equal(provider.calls.length, before)
   })
 
   test(`${way}: a model that does not exist, and a body that is too large`, async () => {
@@ -108,7 +145,7 @@ for (const [way, create] of Object.entries(WAYS)) {
   })
 
   for (const name of NAMES) {
-    test(`${way}: ${name} refuses, is overloaded, or breaks off before it answers`, async () => {
+    test(`${way}: ${name} refuses, is overloaded, or breaks off before or amid its answer`, async () => {
       provider.answer(refuseNative(nativeOf(name), 400, 'No.'))
       await assertFault(create(ask(name)), BAD)
       const overloaded = { Kind: InternalServerError, status: 529, type: 'overloaded_error' }
@@ -116,8 +153,10 @@ for (const [way, create] of Object.entries(WAYS)) {
         provider.answer(refuseNative(nativeOf(name), status))
         await assertFault(create(ask(name)), overloaded)
       }
-      provider.answer((_, reply) => reply.cut())
-      await assertFault(create(ask(name)), overloaded)
+      for (const cut of CUTS) {
+        provider.answer(cut)
+        await assertFault(create(ask(name)), overloaded)
+      }
     })
   }
 }

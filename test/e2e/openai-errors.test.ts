@@ -1,7 +1,7 @@
 /**
- * Failures of chat completions and of the Responses API at every stage raise the exceptions of OpenAI's SDK, whole and
- * streamed: before the first byte, in the middle, refused by the gateway or by the provider. A client that leaves is
- * charged once, and the provider's call ends. Runs on one database: it is about the wire.
+ * Failures of every endpoint at every stage raise the exceptions of OpenAI's SDK, whole and streamed: before the first
+ * byte, in the middle, refused by the gateway or by the provider. A client that leaves is charged once, and the provider's
+ * call ends. Runs on one database: it is about the wire.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -9,20 +9,34 @@ import OpenAI from 'openai'
 import { eventually, send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
-import { answerBytes } from '../support/providers/answers.ts'
+import { answerBytes, answerJson } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { answerNative, beginning, NATIVES, refuseNative } from '../support/providers/native-answers.ts'
 
 const NAMES = ['responses', 'anthropic', 'google', 'azure'] as const
+const kindOf = (id: string, kind: string) => ({ ...model(id, 'own', `their-${id}`), kind, capabilities: undefined })
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const gateway = await startGateway({
   config: {
     server: { body_limit_bytes: 1024 * 1024 },
-    providers: Object.fromEntries(
-      NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-    ),
-    models: NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 4000 })),
-    plans: { test: { billing: 'postpaid' } },
+    providers: {
+      ...Object.fromEntries(
+        NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
+      ),
+      own: { protocol: 'openai', base_url: `${provider.url}/own/v1` },
+    },
+    models: [
+      ...NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 4000 })),
+      { ...model('own', 'own', 'their-model'), max_output_tokens: 4000 },
+      kindOf('vectors', 'embedding'),
+      kindOf('ranks', 'rerank'),
+    ],
+    plans: {
+      test: { billing: 'postpaid' },
+      poor: { billing: 'prepaid' },
+      slow: { billing: 'postpaid', requests_per_minute: 1 },
+      narrow: { billing: 'postpaid', tokens_per_minute: 10 },
+    },
     accounts: { default_plan: 'test' },
     routing: { max_attempts: 1, breaker: { failures: 1000 } },
   },
@@ -70,6 +84,25 @@ const responseStream: Ask = async (asked) => {
   await stream.finalResponse()
 }
 
+const completionBody = ({
+  model: named,
+  prompt = 'Go on.',
+  over,
+}: Asked): OpenAI.CompletionCreateParamsNonStreaming => ({
+  ...{ model: named, max_tokens: 100, prompt },
+  ...over,
+})
+const text: Ask = (asked) => (asked.by ?? client).completions.create(completionBody(asked))
+const textStream: Ask = async (asked) => {
+  const stream = await (asked.by ?? client).completions.create({ ...completionBody(asked), stream: true })
+  for await (const { choices } of stream) asked.seen?.(choices[0]?.text ?? '')
+}
+const vectors: Ask = ({ model: named, prompt: input = 'Go on.', over, by = client }) =>
+  by.embeddings.create({ model: named, input, ...over })
+/** The SDK has no method for it. */
+const ranks: Ask = ({ model: named, prompt: query = 'Go on.', over, by = client }) =>
+  by.post('/rerank', { body: { model: named, query, documents: ['a', 'b'], ...over } })
+
 interface Fault {
   readonly Kind: new (...args: never[]) => Error
   readonly status: number
@@ -94,6 +127,15 @@ async function assertFault(act: Promise<unknown>, { Kind, status, code }: Fault)
 const { APIError, BadRequestError, InternalServerError, PermissionDeniedError, RateLimitError } = OpenAI
 const { AuthenticationError, UnprocessableEntityError } = OpenAI
 const nativeOf = (name: string) => NATIVES[name] ?? assert.fail(name)
+/** A connection that ends before the head, and one that ends inside the body of a whole answer. */
+const CUTS: readonly Script[] = [
+  (_, reply) => reply.cut(),
+  async (_, reply) => {
+    reply.head(200, { 'content-type': 'application/json' })
+    await reply.write('{"id":"up-1",')
+    reply.cut()
+  },
+]
 const tool = (over: object) => ({ tools: [{ type: 'function', ...over }] })
 
 /** By API: wrong fields, and the code that names what is wrong. */
@@ -123,52 +165,106 @@ const WRONG_RESPONSES: readonly (readonly [string, object, string])[] = [
   ['a tool choice that does not exist', { ...tool({ name: 'a' }), tool_choice: 'maybe' }, 'invalid_value'],
   ['an effort that does not exist', { reasoning: { effort: 'endless' } }, 'invalid_value'],
 ]
-const WAYS: Readonly<Record<string, { readonly ask: Ask; readonly wrong: typeof WRONG_CHAT }>> = {
+const WRONG_COMPLETIONS: typeof WRONG_CHAT = [
+  ['a prompt of the wrong type', { prompt: 7 }, 'invalid_type'],
+  ['several prompts', { prompt: ['a', 'b'] }, 'out_of_range'],
+  ['a suffix of the wrong type', { suffix: 7 }, 'invalid_type'],
+  ['a limit of the wrong type', { max_tokens: '100' }, 'invalid_type'],
+  ['a temperature above 2', { temperature: 3 }, 'out_of_range'],
+]
+const WRONG_EMBEDDINGS: typeof WRONG_CHAT = [
+  ['an input of the wrong type', { input: 7 }, 'invalid_type'],
+  ['no input', { input: [] }, 'invalid_value'],
+  ['an empty list of token IDs', { input: [[]] }, 'invalid_value'],
+  ['dimensions of the wrong type', { dimensions: 'many' }, 'invalid_type'],
+  ['an encoding that does not exist', { encoding_format: 'hex' }, 'invalid_value'],
+]
+const WRONG_RERANK: typeof WRONG_CHAT = [
+  ['a query of the wrong type', { query: 7 }, 'invalid_type'],
+  ['no documents', { documents: [] }, 'invalid_value'],
+  ['a document of the wrong type', { documents: [7] }, 'invalid_type'],
+  ['a number of results below 1', { top_n: 0 }, 'out_of_range'],
+]
+
+interface Way {
+  readonly ask: Ask
+  readonly wrong: typeof WRONG_CHAT
+  /** The model that it calls; `azure` by default. */
+  readonly named?: string
+  /** What the provider of that model answers. */
+  readonly answer?: object
+  /** The models whose providers fail. */
+  readonly failing?: readonly string[]
+}
+
+const COUNTS = { prompt_tokens: 10, total_tokens: 10 }
+const VECTORS = { data: [{ index: 0, embedding: [0.5] }], usage: COUNTS }
+const RANKS = { results: [{ index: 1, relevance_score: 0.5 }], usage: COUNTS }
+const WAYS: Readonly<Record<string, Way>> = {
   'chat completions, whole': { ask: chat, wrong: WRONG_CHAT },
   'chat completions, streamed': { ask: chatStream, wrong: WRONG_CHAT },
   'responses, whole': { ask: response, wrong: WRONG_RESPONSES },
   'responses, streamed': { ask: responseStream, wrong: WRONG_RESPONSES },
+  'completions, whole': { ask: text, wrong: WRONG_COMPLETIONS, failing: ['own', 'anthropic'] },
+  'completions, streamed': { ask: textStream, wrong: WRONG_COMPLETIONS, failing: ['own', 'anthropic'] },
+  embeddings: { ask: vectors, wrong: WRONG_EMBEDDINGS, named: 'vectors', answer: VECTORS, failing: ['vectors'] },
+  rerank: { ask: ranks, wrong: WRONG_RERANK, named: 'ranks', answer: RANKS, failing: ['ranks'] },
 }
 
-for (const [way, { ask, wrong }] of Object.entries(WAYS)) {
+async function clientOfPlan(plan: string): Promise<OpenAI> {
+  return clientOf(
+    await gateway.key('--account', await gateway.cli('accounts', 'create', '--name', plan, '--plan', plan)),
+  )
+}
+
+const noScope = clientOf(await gateway.key('--scopes', 'usage:read'))
+const otherModels = clientOf(await gateway.key('--models', 'google'))
+const capped = clientOf(await gateway.key('--monthly-budget-usd', '0.000001'))
+
+for (const [way, { ask, wrong, named = 'azure', answer, failing = NAMES }] of Object.entries(WAYS)) {
   for (const [what, over, code] of wrong) {
     test(`${way}: ${what} is a bad request`, async () => {
       const before = provider.calls.length
-      await assertFault(ask({ model: 'azure', over }), { Kind: BadRequestError, status: 400, code })
+      await assertFault(ask({ model: named, over }), { Kind: BadRequestError, status: 400, code })
       assert.equal(provider.calls.length, before)
     })
   }
 
-  test(`${way}: a key that is wrong, without the scope, without the model, above its rate, or without credit`, async () => {
+  test(`${way}: a key that is wrong, without the scope, without the model, above its rates, or without credit`, async () => {
     const wrongKey = { Kind: AuthenticationError, status: 401, code: 'invalid_credential' }
-    await assertFault(ask({ model: 'azure', by: clientOf('tp_wrong') }), wrongKey)
-    const noScope = clientOf(await gateway.key('--scopes', 'usage:read'))
+    await assertFault(ask({ model: named, by: clientOf('tp_wrong') }), wrongKey)
     const denied = { Kind: PermissionDeniedError, status: 403 }
-    await assertFault(ask({ model: 'azure', by: noScope }), { ...denied, code: 'insufficient_scope' })
-    const otherModels = clientOf(await gateway.key('--models', 'google'))
-    await assertFault(ask({ model: 'azure', by: otherModels }), { ...denied, code: 'model_not_allowed' })
-    provider.answer(answerNative(nativeOf('azure'), { text: ['Yes.'] }))
-    const slow = clientOf(await gateway.key('--requests-per-minute', '1'))
-    await ask({ model: 'azure', by: slow })
-    const limited = { Kind: RateLimitError, status: 429, code: 'rate_limit_exceeded' }
-    await assertFault(ask({ model: 'azure', by: slow }), limited)
-    const poor = clientOf(await gateway.key('--monthly-budget-usd', '0.000001'))
-    await assertFault(ask({ model: 'azure', by: poor }), { Kind: APIError, status: 402, code: 'key_budget_exceeded' })
+    await assertFault(ask({ model: named, by: noScope }), { ...denied, code: 'insufficient_scope' })
+    await assertFault(ask({ model: named, by: otherModels }), { ...denied, code: 'model_not_allowed' })
+    provider.answer(answer === undefined ? answerNative(nativeOf('azure'), { text: ['Yes.'] }) : answerJson(answer))
+    for (const plan of ['slow', 'narrow']) {
+      const by = await clientOfPlan(plan)
+      await ask({ model: named, by })
+      const limited = { Kind: RateLimitError, status: 429, code: 'rate_limit_exceeded' }
+      await assertFault(ask({ model: named, by }), limited)
+    }
+    const before = provider.calls.length
+    const budget = { Kind: APIError, status: 402, code: 'key_budget_exceeded' }
+    await assertFault(ask({ model: named, by: capped }), budget)
+    const poor = await clientOfPlan('poor')
+    await assertFault(ask({ model: named, by: poor }), { ...budget, code: 'insufficient_credit' })
+    assert.equal(provider.calls.length, before)
   })
 
   test(`${way}: a model that does not exist, and a body that is too large`, async () => {
     const unknown = { Kind: UnprocessableEntityError, status: 422, code: 'model_not_found' }
     await assertFault(ask({ model: 'nothing' }), unknown)
     const large = { Kind: APIError, status: 413, code: 'body_too_large' }
-    await assertFault(ask({ model: 'azure', prompt: 'x'.repeat(1024 * 1024) }), large)
+    await assertFault(ask({ model: named, prompt: 'x'.repeat(1024 * 1024) }), large)
   })
 
-  for (const name of NAMES) {
-    test(`${way}: ${name} refuses, is overloaded, or breaks off before it answers`, async () => {
-      provider.answer(refuseNative(nativeOf(name), 400, 'No.'))
+  for (const name of failing) {
+    const native = NATIVES[name] ?? nativeOf('azure')
+    test(`${way}: ${name} refuses, is overloaded, or breaks off before or amid its answer`, async () => {
+      provider.answer(refuseNative(native, 400, 'No.'))
       assert.ok((await faultOf(ask({ model: name }))) instanceof BadRequestError)
-      const ends: Script[] = [401, 429, 500, 503].map((status) => refuseNative(nativeOf(name), status))
-      for (const end of [...ends, ((_, reply) => reply.cut()) satisfies Script]) {
+      const ends: Script[] = [401, 429, 500, 503].map((status) => refuseNative(native, status))
+      for (const end of [...ends, ...CUTS]) {
         provider.answer(end)
         const fault = await faultOf(ask({ model: name }))
         assert.ok(fault instanceof InternalServerError, String(fault))
@@ -178,7 +274,9 @@ for (const [way, { ask, wrong }] of Object.entries(WAYS)) {
   }
 }
 
-for (const path of ['/v1/chat/completions', '/v1/responses']) {
+for (const path of ['chat/completions', 'responses', 'completions', 'embeddings', 'rerank'].map(
+  (end) => `/v1/${end}`,
+)) {
   test(`${path}: a body that is no JSON, or no object, is a bad request in the form of the API`, async () => {
     for (const body of ['{"model": ', '[]', '"x"', '']) {
       const { status, text } = await send(gateway, path, { key, body, method: 'POST' })
@@ -188,8 +286,13 @@ for (const path of ['/v1/chat/completions', '/v1/responses']) {
   })
 }
 
-for (const [way, ask] of [['chat completions', chatStream] as const, ['responses', responseStream] as const]) {
-  for (const name of NAMES) {
+const STREAMS: readonly (readonly [way: string, ask: Ask, names: readonly string[]])[] = [
+  ['chat completions', chatStream, NAMES],
+  ['responses', responseStream, NAMES],
+  ['completions', textStream, ['azure', 'anthropic']],
+]
+for (const [way, ask, names] of STREAMS) {
+  for (const name of names) {
     test(`${way}, ${name}: an error in the middle of a stream and a stream that is cut raise an APIError`, async () => {
       const native = nativeOf(name)
       const ends: readonly Script[] = [(_, reply) => reply.end(native.errorFrame('Broken.')), (_, reply) => reply.cut()]
