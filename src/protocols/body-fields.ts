@@ -88,6 +88,27 @@ export function pricedField<Value>(
 /** The name of a lifetime in `x-turnpike-warnings`. */
 export const CACHE_LIFETIME_PARAM = 'messages[].content[].cache_control.ttl'
 const BREAKPOINT_FIELDS = ['prompt_cache_breakpoint', 'cache_control'] as const
+/** A field of a content part that asks to cache the prompt up to it: OpenAI's, or Anthropic's. */
+export type CacheMark = (typeof BREAKPOINT_FIELDS)[number]
+
+export function hasCacheMark(part: unknown): part is Json {
+  return isRecord(part) && BREAKPOINT_FIELDS.some((name) => part[name] !== undefined)
+}
+
+/**
+ * The part without the marks that its host does not know, which are named in `warnings`.
+ * @param known Marks that the host knows.
+ */
+export function withKnownMarks(part: Json, known: readonly CacheMark[], warnings: Set<string>): Json {
+  let kept = part
+  for (const name of BREAKPOINT_FIELDS) {
+    if (known.includes(name) || part[name] === undefined) continue
+    if (part[name] !== null) warnings.add(`messages[].content[].${name}`)
+    const { [name]: _, ...rest } = kept
+    kept = rest
+  }
+  return kept
+}
 
 /** The request of a content part to cache the prompt up to it: `prompt_cache_breakpoint` or `cache_control`. */
 export function cacheBreakpoint(part: object): Json | undefined {

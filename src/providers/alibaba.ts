@@ -48,6 +48,7 @@ export const alibaba: Provider = {
     dropped: ['user', 'metadata', 'store', 'prediction'],
     refused: ['logit_bias', 'frequency_penalty'],
     refusedParts: ['file'],
+    cacheMarks: ['cache_control'],
     serviceTiers: {},
     forwards: {
       fields: [

@@ -21,6 +21,7 @@ const codec = openaiChat({
   reasoningField: 'none',
   customTools: true,
   originalDetail: true,
+  cacheMarks: ['prompt_cache_breakpoint'],
   forwards: FORWARDS,
 })
 const modelsCodec = openaiChat({ reasoningField: 'none', forwards: FORWARDS })

@@ -68,7 +68,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
 const compatible: Provider = {
   id: 'openai-compatible',
   name: 'OpenAI-compatible',
-  protocol: openaiChat({ originalDetail: true }),
+  protocol: openaiChat({ originalDetail: true, cacheMarks: ['prompt_cache_breakpoint', 'cache_control'] }),
   tasks: {
     completion: openaiCompletions(),
     embedding: openaiEmbeddings({ tokenIds: true, user: true }),

@@ -49,6 +49,7 @@ const chat = openaiChat({
   allowedTools: true,
   customTools: true,
   originalDetail: true,
+  cacheMarks: ['prompt_cache_breakpoint'],
   reasoningField: 'none',
   toolUses,
   adaptBody(body, rendered) {

@@ -39,6 +39,7 @@ export const openrouter: Provider = {
     developerRole: true,
     toolUses,
     originalDetail: true,
+    cacheMarks: ['cache_control'],
     reasoningField: 'reasoning',
     adaptRequest: returnDetails,
     reasoningEfforts: { max: 'xhigh' },

@@ -42,6 +42,8 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
 export interface MessageSettings extends ConversationSettings {
   /** Whether the request has tools: without them, calls and results can only be rendered as text. */
   readonly tools: boolean
+  /** Whether the model takes cache points. */
+  readonly caches: boolean
 }
 
 /** @throws GatewayError for content that cannot be read, and for calls and results that do not belong together. */
@@ -60,13 +62,17 @@ function checkSystem(messages: readonly ChatMessage[]): void {
   }
 }
 
-function createFormat({ warnings, tools }: MessageSettings): BlockFormat<readonly ContextEntry[]> {
+function createFormat({ warnings, tools, caches }: MessageSettings): BlockFormat<readonly ContextEntry[]> {
   const documentNames = createUniqueNames(' (', ')')
   return {
     text: (text) => ({ text }),
     image: (part, path) => renderImage(part, path, warnings),
     file: (part, path) => renderFile(part, path, documentNames),
-    cached: (block, ttl) => [block, { cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }],
+    cached(block, ttl) {
+      if (caches) return [block, { cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }]
+      warnings.add('messages[].content[].cache_control')
+      return [block]
+    },
     call({ id, name, text }) {
       if (tools) return { toolUse: { toolUseId: id, name, input: inputOf(text, warnings) } }
       warnings.add('messages[].tool_calls')

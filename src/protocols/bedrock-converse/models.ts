@@ -45,6 +45,17 @@ export function takesPrefill(family: ModelFamily): boolean {
   return family.kind !== 'claude' || family.traits.prefill
 }
 
+/**
+ * Whether the model takes cache points, which others reject. A resource name alone may be that of one that does.
+ *
+ * Source: https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html, read 2026-11-24.
+ */
+export function takesCachePoints(model: string): boolean {
+  const name = model.toLowerCase()
+  if (/claude-(?:instant|v2|3-(?:haiku|sonnet|opus)|3-5-sonnet-20240620)/.test(name)) return false
+  return /claude-|\bnova-/.test(name) || (name.startsWith('arn:') && !name.includes('foundation-model/'))
+}
+
 export interface ReasoningPlan {
   /** For `additionalModelRequestFields`. */
   readonly fields: Json

@@ -135,6 +135,26 @@ test('of more cache points than models take, the last four are kept', () => {
   assert.deepEqual(wire.warnings, ['prompt_cache_breakpoint'])
 })
 
+test('a model that rejects cache points gets none, and the marks are named', () => {
+  const content = [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }]
+  const request = parseChatRequest({ model: 'm', messages: [{ role: 'user', content }] })
+  for (const [model, caches] of [
+    ['eu.anthropic.claude-sonnet-4-5-20250929-v1:0', true],
+    ['anthropic.claude-3-haiku-20240307-v1:0', false],
+    ['amazon.nova-pro-v1:0', true],
+    ['us.meta.llama4-scout-17b-instruct-v1:0', false],
+    ['arn:aws:bedrock:us-east-1:1:application-inference-profile/x', true],
+    ['arn:aws:bedrock:us-east-1::foundation-model/openai.gpt-oss-120b-1:0', false],
+  ] as const) {
+    const { body, warnings } = codec.renderRequest(request, { model, maxOutputTokens: undefined })
+    assert.deepEqual(
+      [body.includes('cachePoint'), warnings.includes('messages[].content[].cache_control')],
+      [caches, !caches],
+      model,
+    )
+  }
+})
+
 test('an id that comes again in a later turn is told apart, in call and result', () => {
   const round = [
     { role: 'assistant', content: null, tool_calls: [CALL] },

@@ -15,7 +15,15 @@ import {
 import type { RenderTarget, WireRequest } from '../protocol.ts'
 import { sentServerTools } from '../server-tools.ts'
 import { renderMessages } from './messages.ts'
-import { familyOf, holdsToSchema, type ModelFamily, planReasoning, type ReasoningPlan, takesPrefill } from './models.ts'
+import {
+  familyOf,
+  holdsToSchema,
+  type ModelFamily,
+  planReasoning,
+  type ReasoningPlan,
+  takesCachePoints,
+  takesPrefill,
+} from './models.ts'
 
 /** With thinking, a model that takes `top_p` at all takes it only from here. */
 const LEAST_TOP_P = 0.95
@@ -78,6 +86,7 @@ function renderBody(rendering: Rendering): object {
     returnsContext: reasoning.replays,
     prefill: takesPrefill(family),
     tools: tools.tools.length > 0,
+    caches: takesCachePoints(target.model),
     instructions: tools.instructions,
     price: target.price,
   })

@@ -113,6 +113,13 @@ test('hints that have no place are dropped, and named', () => {
   assert.deepEqual(body, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], generationConfig: { seed: 5 } })
 })
 
+test('marks to cache the prompt have no place, and are named', () => {
+  const content = [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }]
+  const { body, warnings } = render({ messages: [{ role: 'user', content }] })
+  assert.deepEqual(body, { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] })
+  assert.deepEqual(warnings, ['messages[].content[].cache_control'])
+})
+
 test('fields that the API has are translated, others are named', () => {
   const { body, warnings } = render({ safety_settings: [], verbosity: 'low', top_k: 3 })
   assert.deepEqual(body, {

@@ -33,6 +33,27 @@ test('a developer speaks as system where the host does not know the role', () =>
   assert.deepEqual(render(messages, { developerRole: true }).messages, messages)
 })
 
+test('marks to cache the prompt reach hosts that know them; others get the parts without, and the marks are named', () => {
+  const text = { type: 'text', text: 'a' } as const
+  const marked = [
+    { ...text, cache_control: { type: 'ephemeral' } },
+    { ...text, prompt_cache_breakpoint: { mode: 'auto' } },
+    { ...text, cache_control: null },
+  ]
+  const messages: readonly ChatMessage[] = [{ role: 'user', content: marked }]
+  assert.deepEqual(render(messages), {
+    messages: [{ role: 'user', content: [text, text, text] }],
+    warnings: ['messages[].content[].cache_control', 'messages[].content[].prompt_cache_breakpoint'],
+  })
+  assert.deepEqual(render(messages, { cacheMarks: ['cache_control'] }), {
+    messages: [{ role: 'user', content: [marked[0], text, marked[2]] }],
+    warnings: ['messages[].content[].prompt_cache_breakpoint'],
+  })
+  assert.deepEqual(render(messages, { joinedText: true }).warnings, render(messages).warnings)
+  const both = { cacheMarks: ['cache_control', 'prompt_cache_breakpoint'] } as const
+  assert.deepEqual(render(messages, both), { messages, warnings: [] })
+})
+
 test('earlier reasoning goes back under the host’s name for it, or is left out and named', () => {
   const reasoned = { role: 'assistant', content: 'x', reasoning_content: 'r' } as const
   assert.deepEqual(render([reasoned]), { messages: [reasoned], warnings: [] })

@@ -2,7 +2,7 @@
 import type { ChatMessage, ContentPart, ImagePart, ToolCall } from '../../domain/chat.ts'
 import type { Price } from '../../domain/price/tariff.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
-import { CACHE_LIFETIME_PARAM, isCachingPriced, withoutLifetime } from '../body-fields.ts'
+import { CACHE_LIFETIME_PARAM, hasCacheMark, isCachingPriced, withKnownMarks, withoutLifetime } from '../body-fields.ts'
 import { unsupportedContent, unsupportedParameter } from '../parameters.ts'
 import type { OpenAiChatOptions } from './options.ts'
 
@@ -26,11 +26,11 @@ const EDITS: readonly Edit[] = [
   renameRole,
   renderRefusal,
   renderReasoning,
+  renderCaching,
   joinText,
   dropToolName,
   renderCustomCalls,
   lowerDetail,
-  shortenCaching,
   keepKnownFields,
 ]
 
@@ -150,12 +150,18 @@ function lowerDetail(message: Json, { options, warnings }: Rendering): Json {
   return { ...message, content: content.map((part: unknown) => (isOriginal(part) ? highDetail(part) : part)) }
 }
 
-/** Removes cache lifetimes without a price. */
-function shortenCaching(message: Json, { price, warnings }: Rendering): Json {
+/** Removes marks to cache the prompt that the host does not know, and lifetimes without a price. */
+function renderCaching(message: Json, rendering: Rendering): Json {
   const { content } = message
-  if (!Array.isArray(content) || content.every((part) => isCachingPriced(part, price))) return message
+  if (!Array.isArray(content) || !content.some(hasCacheMark)) return message
+  return { ...message, content: content.map((part) => (hasCacheMark(part) ? renderMarks(part, rendering) : part)) }
+}
+
+function renderMarks(part: Json, { options: { cacheMarks = [] }, price, warnings }: Rendering): Json {
+  const known = withKnownMarks(part, cacheMarks, warnings)
+  if (isCachingPriced(known, price)) return known
   warnings.add(CACHE_LIFETIME_PARAM)
-  return { ...message, content: content.map((part) => (isCachingPriced(part, price) ? part : withoutLifetime(part))) }
+  return withoutLifetime(known)
 }
 
 function isOriginal(part: unknown): part is ImagePart {

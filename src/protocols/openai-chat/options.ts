@@ -3,7 +3,7 @@
  * single host is an `adapt…` function in that host's own file. The codec must not name hosts.
  */
 import type { ChatRequest, ContentPart, ReasoningEffort, Role } from '../../domain/chat.ts'
-import type { ForwardedFields } from '../body-fields.ts'
+import type { CacheMark, ForwardedFields } from '../body-fields.ts'
 import type { ToolUses } from '../server-tools.ts'
 
 /** Parameters without effect on an answer's meaning: the only ones that may be dropped with a warning. */
@@ -75,6 +75,8 @@ export interface OpenAiChatOptions {
   readonly refusedParts?: readonly ContentPart['type'][]
   /** Whether content of text parts alone must be a string; the parts are joined. */
   readonly joinedText?: boolean
+  /** The marks of content parts to cache the prompt that this host knows. Default: none, they are dropped. */
+  readonly cacheMarks?: readonly CacheMark[]
   /** The field in which earlier reasoning is sent back. Default: `reasoning_content`. `none`: it is dropped. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning' | 'none'
   /** `reasoning_content` of assistants that have none, in conversations with tool calls, where hosts require it. */
