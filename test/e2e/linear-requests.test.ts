@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { promptBound, promptContent, promptText } from '../../src/domain/bounds/reservation.ts'
+import type { ChatRequest } from '../../src/domain/chat.ts'
 import { GatewayError } from '../../src/domain/errors.ts'
 import { checkJsonBytes, fingerprintOf, parseCheckedBody } from '../../src/domain/json-body.ts'
 import { warningsText } from '../../src/gateway/deliver.ts'
@@ -16,7 +17,7 @@ import { parseChatRequest } from '../../src/protocols/openai-chat/client/request
 import { openaiResponses } from '../../src/protocols/openai-responses/index.ts'
 import type { RenderTarget, UpstreamProtocol } from '../../src/protocols/protocol.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
-import { items, linearityFault } from '../support/linearity.ts'
+import { items, linearityFault, type Run } from '../support/linearity.ts'
 
 const SIZE = 128 * 1024
 /** Bodies of about so many characters, by name; `model` is added, and `messages` where there are none. */
@@ -313,19 +314,23 @@ const TARGETS: readonly RenderTarget[] = [
   { model: 'gemini-3-pro', maxOutputTokens: undefined, forwardUnknown: true },
 ]
 
-/** Renders a request of an API for a provider; a refusal is an answer, too. */
-function renderFor(protocol: UpstreamProtocol, body: object, { parse }: ClientApi): void {
+/** A refusal is an answer, too. */
+function unlessRefused<T>(step: () => T): T | undefined {
   try {
-    const request = parse(body)
-    for (const target of TARGETS) warningsText(protocol.renderRequest(request, target).warnings)
+    return step()
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
+    if (error instanceof GatewayError) return undefined
+    throw error
   }
 }
 
+function rendered(protocol: UpstreamProtocol, request: ChatRequest): void {
+  for (const target of TARGETS) unlessRefused(() => warningsText(protocol.renderRequest(request, target).warnings))
+}
+
 function measured(body: object): void {
-  const bytes = Buffer.from(JSON.stringify(body))
-  try {
+  unlessRefused(() => {
+    const bytes = Buffer.from(JSON.stringify(body))
     checkJsonBytes(bytes)
     const parsed = parseCheckedBody(bytes)
     fingerprintOf({ endpoint: 'POST /', body: parsed })
@@ -333,50 +338,81 @@ function measured(body: object): void {
     promptContent(request)
     promptBound(request, { names: ['claude-opus-4-6', 'gpt-6'], contextWindow: 1_000_000 })
     promptText(request)
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
-  }
+  })
+}
+
+interface Renderer {
+  readonly id: string
+  readonly protocol: UpstreamProtocol
 }
 
 /** Dialects that change requests, beside one of each protocol. */
-const RENDERERS: readonly (readonly [name: string, read: (body: object) => void])[] = [
-  ['limits and measures', measured],
-  ...Object.values(PROVIDERS)
-    .filter(({ id }) => id !== 'simulator')
-    .map(({ id, protocol }) => [id, (body: object) => renderFor(protocol, body, chatCompletionsApi)] as const),
-  ['openai-responses', (body) => renderFor(openaiResponses(), body, chatCompletionsApi)],
+const RENDERERS: readonly Renderer[] = [
+  ...Object.values(PROVIDERS).filter(({ id }) => id !== 'simulator'),
+  { id: 'openai-responses', protocol: openaiResponses() },
 ]
+
+interface Reading {
+  readonly make: (size: number) => object
+  readonly api: ClientApi
+  /** What reads the body itself, by name. */
+  readonly readers: Readonly<Record<string, (body: object) => void>>
+  readonly renderers: readonly Renderer[]
+}
+
+/** Each size is made once, and read once for all who render it. */
+function bySize<T>(make: (size: number) => T): (size: number) => T {
+  const made = new Map<number, T>()
+  return (size) => {
+    const known = made.get(size) ?? make(size)
+    made.set(size, known)
+    return known
+  }
+}
+
+async function faultsOf({ make, api, readers, renderers }: Reading): Promise<readonly string[]> {
+  const bodyOf = bySize(make)
+  const requestOf = bySize((size) => unlessRefused(() => api.parse(bodyOf(size))))
+  const cases: (readonly [string, (size: number) => Run])[] = [
+    ...Object.entries(readers).map(([name, read]) => [name, (size: number) => () => read(bodyOf(size))] as const),
+    ['the request', (size) => () => unlessRefused(() => api.parse(bodyOf(size)))],
+    ...renderers.map(({ id, protocol }) => {
+      const run = (size: number): Run => {
+        const request = requestOf(size)
+        return () => request && rendered(protocol, request)
+      }
+      return [id, run] as const
+    }),
+  ]
+  const faults: string[] = []
+  for (const [name, run] of cases) {
+    const fault = await linearityFault(run, SIZE)
+    if (fault !== undefined) faults.push(`${name}: ${fault}`)
+  }
+  return faults
+}
+
 const ALL: Bodies = Object.fromEntries(
   Object.entries({ messages: MESSAGES, context: CONTEXTS, schema: SCHEMAS, field: FIELDS }).flatMap(([kind, bodies]) =>
     Object.entries(bodies).map(([name, make]) => [`${kind}: ${name}`, make]),
   ),
 )
 
-for (const [renderer, read] of RENDERERS) {
-  test(`time is linear in what a client requests: ${renderer}`, async () => {
-    const faults: string[] = []
-    for (const [name, make] of Object.entries(ALL)) {
-      const fault = await linearityFault((size) => {
-        const body = { model: 'm', messages: [user()], ...make(size) }
-        return () => read(body)
-      }, SIZE)
-      if (fault !== undefined) faults.push(`${name}: ${fault}`)
-    }
-    assert.deepEqual(faults, [])
+for (const [name, make] of Object.entries(ALL)) {
+  test(`time is linear in what a client requests: ${name}`, async () => {
+    const body = (size: number) => ({ model: 'm', messages: [user()], ...make(size) })
+    const readers = { 'limits and measures': measured }
+    assert.deepEqual(await faultsOf({ make: body, api: chatCompletionsApi, readers, renderers: RENDERERS }), [])
   })
 }
 
-for (const id of ['openai', 'anthropic', 'google', 'bedrock']) {
-  test(`time is linear in what a client of the Messages API requests: ${id}`, async () => {
-    const protocol = PROVIDERS[id]?.protocol ?? assert.fail(id)
-    const faults: string[] = []
-    for (const [name, make] of Object.entries(MESSAGES_BODIES)) {
-      const fault = await linearityFault((size) => {
-        const body = { model: 'm', max_tokens: 1, messages: [user()], ...make(size) }
-        return () => renderFor(protocol, body, messagesApi)
-      }, SIZE)
-      if (fault !== undefined) faults.push(`${name}: ${fault}`)
-    }
-    assert.deepEqual(faults, [])
+const OF_MESSAGES = ['openai', 'anthropic', 'google', 'bedrock']
+
+for (const [name, make] of Object.entries(MESSAGES_BODIES)) {
+  test(`time is linear in what a client of the Messages API requests: ${name}`, async () => {
+    const body = (size: number) => ({ model: 'm', max_tokens: 1, messages: [user()], ...make(size) })
+    const renderers = RENDERERS.filter(({ id }) => OF_MESSAGES.includes(id))
+    assert.equal(renderers.length, OF_MESSAGES.length)
+    assert.deepEqual(await faultsOf({ make: body, api: messagesApi, readers: {}, renderers }), [])
   })
 }
