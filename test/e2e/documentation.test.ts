@@ -10,6 +10,7 @@ import { after, test } from 'node:test'
 import { startGateway } from '../support/gateway.ts'
 import { type Block, documentedBlocks } from '../support/http/documentation.ts'
 import { makeReader, ROOT } from '../support/http/reader.ts'
+import { runCommandHere } from '../support/process/command-in-process.ts'
 
 /** By document and beginning: blocks that need more than a gateway, and the test that runs them as they stand. */
 const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: string])[] = [
@@ -114,10 +115,10 @@ for (const block of blocks.filter((each) => each.language === 'yaml' && !isNotRu
   test(`${where(block)} passes config check`, async () => {
     const variables = [...block.text.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name = '']) => [name, 'x'] as const)
     writeFileSync(join(folder, 'page.yaml'), block.text)
-    const { code, output } = await run('turnpike', ['config', 'check', join(folder, 'page.yaml')], {
-      ...Object.fromEntries(variables),
-    })
-    assert.equal(code, 0, output)
+    const env = reader.environment(Object.fromEntries(variables))
+    const words = ['config', 'check', join(folder, 'page.yaml')]
+    const { code, out, error } = await runCommandHere(words, { cwd: folder, env })
+    assert.equal(code, 0, out + error)
   })
 }
 

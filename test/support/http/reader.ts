@@ -31,6 +31,8 @@ export interface Started {
 
 export interface Reader {
   readonly folder: string
+  /** The whole environment of a command. */
+  environment(more?: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   /** What the page says, in the reader's words. */
   own(text: string): string
   run(command: string, words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
@@ -54,7 +56,7 @@ export function makeReader({ gateway, key, config = {}, words = {} }: ReaderInpu
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-documentation-'))
   makeTools(folder)
   writeFileSync(join(folder, 'turnpike.yaml'), JSON.stringify(config))
-  const environment = (more: Readonly<Record<string, string>>): Record<string, string> => ({
+  const environment = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
     PATH: [join(folder, 'bin'), MACHINE_PATH].join(delimiter),
     HOME: folder,
     NO_COLOR: '1',
@@ -82,6 +84,7 @@ export function makeReader({ gateway, key, config = {}, words = {} }: ReaderInpu
     })
   return {
     folder,
+    environment,
     own,
     run,
     sh: (text, env) => run('sh', ['-e', '-c', own(text)], env),
@@ -99,7 +102,7 @@ export function makeReader({ gateway, key, config = {}, words = {} }: ReaderInpu
 function makeTools(folder: string): void {
   mkdirSync(join(folder, 'bin'))
   const programs = {
-    turnpike: `exec npm --prefix "$ROOT" run -s turnpike -- "$@"`,
+    turnpike: `exec "$ROOT/node_modules/.bin/node" "$ROOT/bin/turnpike.js" "$@"`,
     curl: `PATH=$(echo "$PATH" | sed 's|^[^:]*:||') exec curl --silent --show-error --fail-with-body "$@"`,
   }
   for (const [name, line] of Object.entries(programs)) {
