@@ -1,3 +1,4 @@
+/** `turnpike chat`, a client of the API. Runs on one database. */
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { after, before, beforeEach, test } from 'node:test'

@@ -1,3 +1,4 @@
+/** Tables of `docs/agents.md` against the code. Runs on one database. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,3 +1,4 @@
+/** Identity providers that lie. Runs on one database: sign-in with one that does not runs on both. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -89,7 +89,6 @@ const SETTINGS: Readonly<Record<string, string>> = {
   fsync: 'on',
   shared_buffers: '64MB',
   max_wal_size: '256MB',
-  autovacuum_naptime: '5s',
 }
 
 /** A language's order where the server can have one, so that what relies on the order of bytes has to ask for it. */

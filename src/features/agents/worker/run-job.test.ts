@@ -1,3 +1,4 @@
+/** Jobs of runs with real git and sandboxes. Runs on one database: `run.test.ts` and the tests of routes are about queries. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
