@@ -85,7 +85,7 @@ export async function addEndpoint({ db }: OpenedDatabase, accountId: AccountId, 
   const state = { disabled_at: null, disabled_reason: null, created_at: 1 }
   await db
     .insertInto('webhook')
-    .values({ account_id: accountId, id, url, description: '', secret, events, ...nothing, ...state })
+    .values({ account_id: accountId, id, kind: 'webhook', url, description: '', secret, events, ...nothing, ...state })
     .execute()
   return id
 }

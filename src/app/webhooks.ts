@@ -9,6 +9,7 @@ import { deletionJobs } from '../features/webhooks/endpoints.ts'
 import { createPace, eventsRoutes } from '../features/webhooks/event-routes.ts'
 import { eventStreamRoute } from '../features/webhooks/event-stream.ts'
 import { webhookJobs } from '../features/webhooks/jobs.ts'
+import type { MailRules } from '../features/webhooks/recipients.ts'
 import { eventRecorder } from '../features/webhooks/record-event.ts'
 import { deliveryRoutes, webhooksRoutes } from '../features/webhooks/routes.ts'
 import { createWebhookSecrets, resealJobs, type WebhookSecrets } from '../features/webhooks/secrets.ts'
@@ -55,8 +56,13 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
   const recordEvent = eventRecorder({ now, ids })
   const secrets = secretsOf(input)
   const allowPrivateNetworks = (): boolean => runtime.config().webhooks.allow_private_networks
-  const random = Math.random
-  const deliverer = createDeliverer({ db, batch, secrets, version, now, clock, random, log, allowPrivateNetworks })
+  const mail = (): MailRules => {
+    const { smtp, recipient_domains: recipientDomains } = runtime.config().alerts
+    return { smtp, recipientDomains }
+  }
+  const publicUrl = config.server.public_url
+  const sending = { db, batch, secrets, version, now, clock, random: Math.random, log, allowPrivateNetworks }
+  const deliverer = createDeliverer({ ...sending, mail, publicUrl })
   const listeners = createEventStreams()
   const pace = createPace(clock)
   return {
@@ -67,7 +73,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
       ...(config.secret_previous === undefined ? {} : resealJobs({ db, secrets })),
     },
     async addApiRoutes(app, deps) {
-      const own = { ...deps, recordEvent, secrets, allowPrivateNetworks, pace }
+      const own = { ...deps, recordEvent, secrets, allowPrivateNetworks, mail, pace }
       await app.register(async (scope) => {
         // The new delivery is committed: send it without waiting for the next poll.
         scope.addHook('onResponse', async ({ method }) => {

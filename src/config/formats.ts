@@ -26,6 +26,10 @@ const TEXT_FORMATS: Readonly<Record<string, TextFormat>> = {
     (text) => (Buffer.byteLength(text) >= SHORTEST_SECRET_BYTES ? text : undefined),
   ],
   host: ['a host name or an IP address', parseHost],
+  email: [
+    'an e-mail address such as turnpike@example.com',
+    (text) => (/^[\w.+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text) ? text : undefined),
+  ],
   domain: ['a domain such as example.com, or *', (text) => (text === '*' ? text : parseHost(text))],
   cidr: [
     'an IP address or a CIDR range such as 10.0.0.0/8',

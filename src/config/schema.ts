@@ -10,6 +10,7 @@ import { FILE_SUFFIX, isSecretText } from './secret-files.ts'
 import {
   ACCOUNTS_SCHEMA,
   AGENTS_SCHEMA,
+  ALERTS_SCHEMA,
   AUTH_SCHEMA,
   CATALOGUE_SCHEMA,
   GUARDRAILS_SCHEMA,
@@ -81,6 +82,7 @@ const CONFIG_SCHEMA = Type.Object(
     accounts: ACCOUNTS_SCHEMA,
     auth: AUTH_SCHEMA,
     webhooks: WEBHOOKS_SCHEMA,
+    alerts: ALERTS_SCHEMA,
     telemetry: TELEMETRY_SCHEMA,
     guardrails: GUARDRAILS_SCHEMA,
     agents: AGENTS_SCHEMA,

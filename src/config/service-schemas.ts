@@ -211,6 +211,34 @@ export const WEBHOOKS_SCHEMA = defaultedSection(
   { description: 'Webhooks.' },
 )
 
+const smtp = section(
+  {
+    host: Type.String({ format: 'host', description: 'Name or address of the mail server.' }),
+    port: port('Its port.', { default: 587 }),
+    security: Type.Enum(['starttls', 'tls', 'none'], {
+      default: 'starttls',
+      description:
+        'How the connection is encrypted; `starttls` refuses a server without it. `none` only on a trusted network.',
+    }),
+    user: Type.Optional(text('Name to authenticate with. Not set: no authentication.')),
+    password: Type.Optional(secret('Password of `user`.')),
+    from: text('Address of the sender, such as `turnpike@example.com`.', 'email'),
+  },
+  { description: 'Mail server for alerts. Not set: no e-mail.' },
+)
+
+export const ALERTS_SCHEMA = defaultedSection(
+  {
+    smtp: Type.Optional(smtp),
+    recipient_domains: Type.Array(text('A domain.', 'domain'), {
+      default: [],
+      description:
+        'Domains whose addresses receive alerts by e-mail, beside the members of an account. Empty: members only; `*`: all.',
+    }),
+  },
+  { description: 'Alerts by e-mail.' },
+)
+
 export const GUARDRAILS_SCHEMA = defaultedSection(
   {
     allow_private_networks: Type.Optional(

@@ -28,6 +28,7 @@ import { guardrails } from './migrations/guardrails.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { rejections } from './migrations/rejections.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
+import { webhookKinds } from './migrations/webhook-kinds.ts'
 import type { Database } from './schema/schema.ts'
 
 interface Migration {
@@ -66,6 +67,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0026-provisioning', statements: provisioning },
   { name: '0027-guardrails', statements: guardrails },
   { name: '0028-rejections', statements: rejections },
+  { name: '0029-webhook-kinds', statements: webhookKinds },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

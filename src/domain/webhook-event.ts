@@ -20,6 +20,15 @@ export { REFUSAL_REASONS, WEBHOOK_EVENT_TYPES } from '../../packages/webhooks/sr
 import { isoTime } from '../lib/time.ts'
 import { branchOf } from './agent.ts'
 
+/** What endpoints receive that people read, unless they ask for other types. */
+export const ALERT_EVENTS = [
+  'usage.alert',
+  'credit.exhausted',
+  'budget.alert',
+  'ledger.audit',
+  'provider.refused',
+] as const satisfies readonly WebhookEventType[]
+
 export function isWebhookEventType(text: string): text is WebhookEventType {
   return (WEBHOOK_EVENT_TYPES as readonly string[]).includes(text)
 }

@@ -719,7 +719,7 @@ export interface paths {
         get: operations["getWebhooks"];
         /**
          * Create a webhook endpoint
-         * @description Creates an endpoint and sends it a `webhook.test` event, whatever `events` contains. Returns the signing secret in `secret`, only this once.
+         * @description Creates an endpoint and sends it a `webhook.test` event, whatever `events` contains. Returns the signing secret in `secret`, only this once. `slack` and `email` endpoints receive a message for people instead.
          */
         post: operations["postWebhooks"];
     };
@@ -10699,6 +10699,12 @@ export interface operations {
                             id: string;
                             /** @enum {string} */
                             object: "webhook";
+                            /**
+                             * @description webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.
+                             * @enum {string}
+                             */
+                            kind: "webhook" | "slack" | "email";
+                            /** @description The address. Of the kind `slack` without its path, which is a secret. */
                             url: string;
                             /** @description Event types. Null: all. */
                             events: string[] | null;
@@ -10768,11 +10774,16 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description A public `https:` address on port 443 or 8443.
+                     * @description webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.
+                     * @enum {string}
+                     */
+                    kind?: "webhook" | "slack" | "email";
+                    /**
+                     * @description A public `https:` address on port 443 or 8443; of the kind `email`: `mailto:` and an address.
                      * @example https://example.com/webhooks
                      */
                     url: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. Not set: all; alerts for `slack` and `email`. */
                     events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
@@ -10787,6 +10798,12 @@ export interface operations {
                         id: string;
                         /** @enum {string} */
                         object: "webhook";
+                        /**
+                         * @description webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.
+                         * @enum {string}
+                         */
+                        kind: "webhook" | "slack" | "email";
+                        /** @description The address. Of the kind `slack` without its path, which is a secret. */
                         url: string;
                         /** @description Event types. Null: all. */
                         events: string[] | null;
@@ -10809,8 +10826,8 @@ export interface operations {
                         previous_secret_expires_at: string | null;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
-                        /** @description Signing secret, returned only this once. */
-                        secret: string;
+                        /** @description Signing secret, returned only this once. Absent for `slack` and `email`. */
+                        secret?: string;
                     };
                 };
             };
@@ -10842,6 +10859,12 @@ export interface operations {
                         id: string;
                         /** @enum {string} */
                         object: "webhook";
+                        /**
+                         * @description webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.
+                         * @enum {string}
+                         */
+                        kind: "webhook" | "slack" | "email";
+                        /** @description The address. Of the kind `slack` without its path, which is a secret. */
                         url: string;
                         /** @description Event types. Null: all. */
                         events: string[] | null;
@@ -10937,11 +10960,11 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description A public `https:` address on port 443 or 8443.
+                     * @description A public `https:` address on port 443 or 8443; of the kind `email`: `mailto:` and an address.
                      * @example https://example.com/webhooks
                      */
                     url?: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. */
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. Not set: all; alerts for `slack` and `email`. */
                     events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
@@ -10961,6 +10984,12 @@ export interface operations {
                         id: string;
                         /** @enum {string} */
                         object: "webhook";
+                        /**
+                         * @description webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.
+                         * @enum {string}
+                         */
+                        kind: "webhook" | "slack" | "email";
+                        /** @description The address. Of the kind `slack` without its path, which is a secret. */
                         url: string;
                         /** @description Event types. Null: all. */
                         events: string[] | null;
@@ -11025,6 +11054,12 @@ export interface operations {
                         id: string;
                         /** @enum {string} */
                         object: "webhook";
+                        /**
+                         * @description webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.
+                         * @enum {string}
+                         */
+                        kind: "webhook" | "slack" | "email";
+                        /** @description The address. Of the kind `slack` without its path, which is a secret. */
                         url: string;
                         /** @description Event types. Null: all. */
                         events: string[] | null;
@@ -11110,7 +11145,7 @@ export interface operations {
                                 /** @description Start of the attempt, ISO 8601 UTC. */
                                 at: string;
                                 duration_ms: number;
-                                /** @description HTTP status. Null: no response. */
+                                /** @description HTTP status; of an e-mail the reply code of SMTP. Null: no response. */
                                 status_code: number | null;
                                 /** @description Reason of the failure. Null: success. */
                                 error: string | null;
@@ -11178,7 +11213,7 @@ export interface operations {
                             /** @description Start of the attempt, ISO 8601 UTC. */
                             at: string;
                             duration_ms: number;
-                            /** @description HTTP status. Null: no response. */
+                            /** @description HTTP status; of an e-mail the reply code of SMTP. Null: no response. */
                             status_code: number | null;
                             /** @description Reason of the failure. Null: success. */
                             error: string | null;
@@ -11246,7 +11281,7 @@ export interface operations {
                             /** @description Start of the attempt, ISO 8601 UTC. */
                             at: string;
                             duration_ms: number;
-                            /** @description HTTP status. Null: no response. */
+                            /** @description HTTP status; of an e-mail the reply code of SMTP. Null: no response. */
                             status_code: number | null;
                             /** @description Reason of the failure. Null: success. */
                             error: string | null;
@@ -11311,7 +11346,7 @@ export interface operations {
                             /** @description Start of the attempt, ISO 8601 UTC. */
                             at: string;
                             duration_ms: number;
-                            /** @description HTTP status. Null: no response. */
+                            /** @description HTTP status; of an e-mail the reply code of SMTP. Null: no response. */
                             status_code: number | null;
                             /** @description Reason of the failure. Null: success. */
                             error: string | null;

@@ -6,14 +6,18 @@ import type { WebhookEventType } from '../../domain/webhook-event.ts'
 /** Why an endpoint is disabled: by request, it returned 410, or every attempt of some days failed. */
 export type DisabledReason = 'by_request' | 'gone' | 'failing'
 
+export type WebhookKind = 'webhook' | 'slack' | 'email'
+
 export interface WebhookTable {
   account_id: AccountId
   id: WebhookId
+  kind: WebhookKind
+  /** `mailto:` of an e-mail; of Slack without its path, which is a secret and part of `secret`. */
   url: string
   /** JSON list of types; null: all, including future types. */
   events: string | null
   description: string
-  /** Sealed, see `db/sealed.ts`. */
+  /** Sealed, see `db/sealed.ts`: signs deliveries; of Slack the whole address; of an e-mail unused. */
   secret: Uint8Array
   /** Signs as well until `previous_until`. */
   previous_secret: Uint8Array | null

@@ -4,11 +4,11 @@ import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
 import { pageBy } from '../../db/query.ts'
-import type { Database, WebhookTable } from '../../db/schema/schema.ts'
+import type { Database, WebhookKind, WebhookTable } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, WebhookId } from '../../domain/ids.ts'
-import { type WebhookEventType, webhookTestData } from '../../domain/webhook-event.ts'
+import { ALERT_EVENTS, type WebhookEventType, webhookTestData } from '../../domain/webhook-event.ts'
 import { mintWebhookSecret } from '../../domain/webhook-signature.ts'
 import type { PageRequest } from '../../http/page.ts'
 import type { Requester } from '../../http/request-origin.ts'
@@ -16,6 +16,7 @@ import { BATCH_ROWS, type Dependants, deleteDependants, dependantsJob } from '..
 import type { JobKind } from '../../jobs/job.ts'
 import { checkTarget, checkTargetAddresses, type ResolveAddresses } from '../../net/guarded-agent.ts'
 import type { ListDeps, RecordEvent, WriteAudit } from '../deps.ts'
+import { type MailRules, mayReceiveMail, recipientOf } from './recipients.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import type { WebhookCreate, WebhookPatch } from './shapes.ts'
 
@@ -25,6 +26,8 @@ export interface WebhooksDeps extends ListDeps {
   readonly secrets: WebhookSecrets
   /** From the current configuration. */
   readonly allowPrivateNetworks: () => boolean
+  /** From the current configuration. Absent: no e-mail. */
+  readonly mail?: (() => MailRules) | undefined
   /** Default: the name servers of this machine. */
   readonly resolve?: ResolveAddresses | undefined
 }
@@ -45,14 +48,16 @@ export async function createWebhook(
 ): Promise<WithSecret> {
   const { db, now, ids, secrets, recordEvent, writeAudit } = deps
   const { accountId } = requester.caller
-  const types = withoutRepeats(body.events ?? null)
-  const url = await checkedUrl(deps, body.url)
+  const { kind = 'webhook' } = body
+  const types = withoutRepeats(body.events === undefined && kind !== 'webhook' ? ALERT_EVENTS : (body.events ?? null))
+  const target = await checkedTarget(deps, { accountId, kind, text: body.url })
   const id = ids.webhook()
-  const secret = mintWebhookSecret(randomBytes)
+  const secret = target.secret ?? mintWebhookSecret(randomBytes)
   const row: WebhookTable = {
     account_id: accountId,
     id,
-    url,
+    kind,
+    url: target.url,
     events: types === null ? null : JSON.stringify(types),
     description: body.description ?? '',
     secret: secrets.seal(secret, id),
@@ -82,7 +87,8 @@ export async function changeWebhook(
 ): Promise<WebhookTable> {
   const { db, now, writeAudit } = deps
   const reference = { accountId: requester.caller.accountId, id }
-  const changes = await parseChanges(deps, body)
+  const { kind } = await requireWebhook(db, reference) // never changes
+  const changes = await parseChanges(deps, { ...reference, kind }, body)
   return db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(reference.accountId))
     const before = await requireWebhook(inside, reference)
@@ -118,6 +124,8 @@ export async function rotateSecret(
   const row = await db.transaction().execute(async (inside) => {
     await acquireAdvisoryLock(inside, lockNameOf(reference.accountId))
     const before = await requireWebhook(inside, reference)
+    if (before.kind !== 'webhook')
+      throw new GatewayError('conflict', `An endpoint of the kind ${before.kind} has no signing secret.`)
     const after = await updateWebhook(inside, reference, {
       secret: secrets.seal(secret, id),
       previous_secret: overlap === 0 ? null : before.secret,
@@ -170,21 +178,63 @@ async function assertRoom(db: Kysely<Database>, accountId: AccountId): Promise<v
   throw new GatewayError('conflict', message)
 }
 
+interface Target {
+  /** As it is shown and compared. */
+  readonly url: string
+  /** What is sealed with it; undefined: a signing secret. */
+  readonly secret: string | undefined
+}
+
+interface NewTarget {
+  readonly accountId: AccountId
+  readonly kind: WebhookKind
+  readonly text: string
+}
+
 /** Normalizes the address. Throws 400 for one that deliveries may not go to. */
-async function checkedUrl({ allowPrivateNetworks, resolve }: WebhooksDeps, text: string): Promise<string> {
+async function checkedTarget(deps: WebhooksDeps, { accountId, kind, text }: NewTarget): Promise<Target> {
+  if (kind === 'email') return { url: await checkedRecipient(deps, accountId, text), secret: undefined }
+  const { allowPrivateNetworks, resolve } = deps
   const rule = { allowPrivateNetworks: allowPrivateNetworks() }
   const url = checkTarget(text, rule)
   await checkTargetAddresses(url, resolve === undefined ? rule : { ...rule, resolve })
-  return url.href
+  // Whoever knows the address of an incoming webhook of Slack can post to its channel.
+  return kind === 'slack' ? { url: `${url.origin}/…`, secret: url.href } : { url: url.href, secret: undefined }
+}
+
+async function checkedRecipient({ db, mail }: WebhooksDeps, accountId: AccountId, text: string): Promise<string> {
+  const settings = mail?.()
+  if (settings?.smtp === undefined)
+    throw new GatewayError('invalid_value', 'E-mail is not configured: the operator sets alerts.smtp.', {
+      param: 'kind',
+    })
+  const address = recipientOf(text)
+  if (address === undefined)
+    throw new GatewayError('invalid_value', "'url' must be mailto: and one address, such as mailto:ops@example.com.", {
+      param: 'url',
+    })
+  if (!(await mayReceiveMail(db, { accountId, address, domains: settings.recipientDomains })))
+    throw new GatewayError(
+      'invalid_value',
+      'E-mail goes to members of the account, and to the domains in the setting alerts.recipient_domains.',
+      { param: 'url' },
+    )
+  return `mailto:${address}`
 }
 
 /** A changed address resets the failure state. */
-async function parseChanges(deps: WebhooksDeps, { url, events, description }: Static<typeof WebhookPatch>) {
+async function parseChanges(
+  deps: WebhooksDeps,
+  { accountId, id, kind }: WebhookReference & { readonly kind: WebhookKind },
+  { url, events, description }: Static<typeof WebhookPatch>,
+) {
   const types = events === undefined ? undefined : withoutRepeats(events)
+  const target = url === undefined ? undefined : await checkedTarget(deps, { accountId, kind, text: url })
   return {
     ...(description === undefined ? {} : { description }),
     ...(types === undefined ? {} : { events: types === null ? null : JSON.stringify(types) }),
-    ...(url === undefined ? {} : { url: await checkedUrl(deps, url), failing_since: null }),
+    ...(target === undefined ? {} : { url: target.url, failing_since: null }),
+    ...(target?.secret === undefined ? {} : { secret: deps.secrets.seal(target.secret, id) }),
   }
 }
 
@@ -210,7 +260,8 @@ function withoutRepeats(types: readonly WebhookEventType[] | null): readonly Web
 /** Records only the host of the address: its path often contains a secret. */
 function webhookEvent(action: WebhookAction, requester: Requester, row: WebhookTable): AuditEvent {
   const events = row.events === null ? null : (JSON.parse(row.events) as readonly string[]) // our own JSON
-  const details = { host: new URL(row.url).host, events, enabled: row.disabled_at === null }
+  const to = row.kind === 'email' ? { email: recipientOf(row.url) ?? '' } : { host: new URL(row.url).host }
+  const details = { kind: row.kind, ...to, events, enabled: row.disabled_at === null }
   return { ...requester.audited, action, subject: row.id, result: 'done', details }
 }
 

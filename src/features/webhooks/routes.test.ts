@@ -17,6 +17,7 @@ test('WH-3: an endpoint is made at once, with its secret shown once, and a webho
   assert.deepEqual(shown, {
     id: shown.id,
     object: 'webhook',
+    kind: 'webhook',
     url: URL_OF_TESTS,
     events: ['agent.failed', 'usage.alert'],
     description: 'Ünser Empfänger',
@@ -310,7 +311,7 @@ test('the audit log tells who made, changed, switched, rotated and deleted an en
   )
   for (const { subject, result, accountId } of audit)
     assert.deepEqual([subject, result, accountId], [id as WebhookId, 'done', HOME])
-  assert.deepEqual(audit[0]?.details, { host: 'hooks.example.com', events: null, enabled: true })
+  assert.deepEqual(audit[0]?.details, { kind: 'webhook', host: 'hooks.example.com', events: null, enabled: true })
   const text = JSON.stringify(audit)
   for (const hidden of [secret, 'very-secret', 'hidden']) assert.ok(!text.includes(hidden))
 })

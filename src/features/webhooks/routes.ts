@@ -31,6 +31,7 @@ import {
 } from './endpoints.ts'
 import { requireEvent, webhookEventOf } from './events.ts'
 import {
+  CreatedWebhookView,
   DeliveryQuery,
   DeliveryView,
   DeliveryWithPayloadView,
@@ -54,10 +55,10 @@ const params = idParams<WebhookId>()
 const createSchema = {
   summary: 'Create a webhook endpoint',
   description:
-    'Creates an endpoint and sends it a `webhook.test` event, whatever `events` contains. Returns the signing secret in `secret`, only this once.',
+    'Creates an endpoint and sends it a `webhook.test` event, whatever `events` contains. Returns the signing secret in `secret`, only this once. `slack` and `email` endpoints receive a message for people instead.',
   tags,
   body: WebhookCreate,
-  response: { 201: WebhookWithSecretView },
+  response: { 201: CreatedWebhookView },
 }
 const listSchema = {
   summary: 'List webhook endpoints',
@@ -97,7 +98,7 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post('/webhooks', { config, schema: createSchema }, async (request, reply) => {
       const { row, secret } = await createWebhook(deps, requester(request), request.body)
-      return reply.code(201).send({ ...renderWebhook(row, now()), secret })
+      return reply.code(201).send({ ...renderWebhook(row, now()), ...(row.kind === 'webhook' && { secret }) })
     })
     app.get('/webhooks', { config, schema: listSchema }, async (request) => {
       const { accountId } = callerOf(request)

@@ -41,6 +41,7 @@ test('what the installation’s last secret has sealed is sealed anew, also secr
     return {
       account_id: accounts[index % 2] as AccountId,
       id,
+      kind: 'webhook' as const,
       url: 'https://receiver.example.com/',
       events: '["agent.failed"]',
       description: String(index),

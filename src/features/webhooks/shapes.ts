@@ -1,6 +1,6 @@
 /** Wire format of endpoints, deliveries and events. */
 import { type Static, Type } from 'typebox'
-import type { DeliveryStatus, DisabledReason, WebhookTable } from '../../db/schema/schema.ts'
+import type { DeliveryStatus, DisabledReason, WebhookKind, WebhookTable } from '../../db/schema/schema.ts'
 import { WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../../domain/webhook-event.ts'
 import { closed, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { TARGET_PATTERN } from '../../lib/ip-address.ts'
@@ -19,14 +19,19 @@ const EventNames = Type.Unsafe<WebhookEventType[] | null>({
   items: { type: 'string', enum: [...WEBHOOK_EVENT_TYPES] },
   minItems: 1,
   maxItems: 100,
-  description: `Event types that the endpoint receives: ${TYPES_IN_WORDS}. Null: all, including future types.`,
+  description: `Event types that the endpoint receives: ${TYPES_IN_WORDS}. Null: all, including future types. Not set: all; alerts for \`slack\` and \`email\`.`,
+})
+const KINDS: readonly WebhookKind[] = ['webhook', 'slack', 'email']
+const Kind = oneOf(KINDS, {
+  description:
+    'webhook: signed JSON. slack: messages to a Slack-compatible incoming webhook. email: messages to an address.',
 })
 const Url = Type.String({
   minLength: 1,
   maxLength: 2_048,
-  pattern: TARGET_PATTERN,
+  pattern: `${TARGET_PATTERN}|^mailto:[^@\\s]+@[^@\\s]+$`,
   examples: ['https://example.com/webhooks'],
-  description: 'A public `https:` address on port 443 or 8443.',
+  description: 'A public `https:` address on port 443 or 8443; of the kind `email`: `mailto:` and an address.',
 })
 const Description = Type.String({
   maxLength: MAX_DESCRIPTION_LENGTH,
@@ -35,6 +40,7 @@ const Description = Type.String({
 })
 
 export const WebhookCreate = closed({
+  kind: Type.Optional(Kind),
   url: Url,
   events: Type.Optional(EventNames),
   description: Type.Optional(Description),
@@ -73,7 +79,8 @@ export const Trigger = closed({ type: oneOf(WEBHOOK_EVENT_TYPES, { description: 
 const WEBHOOK_FIELDS = {
   id: Type.String(),
   object: Type.Literal('webhook'),
-  url: Type.String(),
+  kind: Kind,
+  url: Type.String({ description: 'The address. Of the kind `slack` without its path, which is a secret.' }),
   events: Type.Unsafe<string[] | null>({
     type: ['array', 'null'],
     items: { type: 'string' },
@@ -112,12 +119,18 @@ export const WebhookWithSecretView = Type.Object({
   ...WEBHOOK_FIELDS,
   secret: Type.String({ description: 'Signing secret, returned only this once.' }),
 })
+export const CreatedWebhookView = Type.Object({
+  ...WEBHOOK_FIELDS,
+  secret: Type.Optional(
+    Type.String({ description: 'Signing secret, returned only this once. Absent for `slack` and `email`.' }),
+  ),
+})
 
 const AttemptView = Type.Object({
   number: Type.Integer({ description: 'Number of the attempt, from 1, across redeliveries.' }),
   at: Type.String({ description: 'Start of the attempt, ISO 8601 UTC.' }),
   duration_ms: Type.Integer(),
-  status_code: nullable<number>('integer', 'HTTP status. Null: no response.'),
+  status_code: nullable<number>('integer', 'HTTP status; of an e-mail the reply code of SMTP. Null: no response.'),
   error: textOrNull('Reason of the failure. Null: success.'),
   response_body: textOrNull('First 4 KiB of the response body.'),
 })
@@ -174,6 +187,7 @@ export function renderWebhook(row: WebhookTable, now: number): Static<typeof Web
   return {
     id: row.id,
     object: 'webhook',
+    kind: row.kind,
     url: row.url,
     events: row.events === null ? null : JSON.parse(row.events),
     description: row.description,

@@ -321,7 +321,13 @@ async function makeResponse({ database }: AppForTests, { accountId }: Owner): Pr
 
 async function makeWebhook({ database: { db } }: AppForTests, { accountId }: Owner): Promise<WebhookId> {
   const id = testIds.webhook()
-  const row = { account_id: accountId, id, url: 'https://receiver.invalid/', events: '["agent.failed"]' }
+  const row = {
+    account_id: accountId,
+    id,
+    kind: 'webhook',
+    url: 'https://receiver.invalid/',
+    events: '["agent.failed"]',
+  } as const
   await db
     .insertInto('webhook')
     .values({ ...row, description: '', secret: randomBytes(60), created_at: Date.now() })

@@ -123,7 +123,15 @@ async function insertEndpoint(
 ): Promise<Endpoint> {
   const [id, secret] = [testIds.webhook(), mintWebhookSecret(randomBytes)]
   const nothing = { events: null, previous_secret: null, previous_until: null, failing_since: null }
-  const own = { account_id: accountId, id, url, description: '', secret: SECRETS.seal(secret, id), created_at: 1 }
+  const own = {
+    account_id: accountId,
+    id,
+    kind: 'webhook' as const,
+    url,
+    description: '',
+    secret: SECRETS.seal(secret, id),
+    created_at: 1,
+  }
   await db
     .insertInto('webhook')
     .values({ ...own, ...nothing, disabled_at: null, disabled_reason: null, ...over })

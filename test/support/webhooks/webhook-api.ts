@@ -10,6 +10,7 @@ import { type AccountId, createIdSource, type KeyId } from '../../../src/domain/
 import type { NewEvent } from '../../../src/features/deps.ts'
 import { createPace, eventsRoutes } from '../../../src/features/webhooks/event-routes.ts'
 import { eventStreamRoute } from '../../../src/features/webhooks/event-stream.ts'
+import type { MailRules } from '../../../src/features/webhooks/recipients.ts'
 import { eventRecorder } from '../../../src/features/webhooks/record-event.ts'
 import { deliveryRoutes, webhooksRoutes } from '../../../src/features/webhooks/routes.ts'
 import { createWebhookSecrets } from '../../../src/features/webhooks/secrets.ts'
@@ -29,6 +30,7 @@ export interface WebhookApiOptions {
   readonly allowPrivateNetworks?: boolean
   readonly resolve?: (hostname: string) => Promise<readonly string[]>
   readonly pace?: (accountId: AccountId) => void
+  readonly mail?: MailRules
 }
 
 interface Asked {
@@ -83,6 +85,7 @@ export async function openWebhookApi(t: TestContext, options: WebhookApiOptions 
     secrets,
     allowPrivateNetworks: () => settings.allowPrivateNetworks,
     resolve: options.resolve ?? (async () => [PUBLIC_ADDRESS]),
+    ...(options.mail && { mail: () => options.mail as MailRules }),
     pace: options.pace ?? createPace(now),
     listeners: createEventStreams(),
     pollIntervalMs: 10,

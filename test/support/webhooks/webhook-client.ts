@@ -9,6 +9,7 @@ import type { Gateway } from '../gateway.ts'
 export interface WireWebhook {
   readonly id: string
   readonly object: 'webhook'
+  readonly kind: 'webhook' | 'slack' | 'email'
   readonly url: string
   readonly events: readonly string[] | null
   readonly description: string

@@ -33,7 +33,13 @@ export async function logWebhooks({ db }: OpenedDatabase, accountId: AccountId):
     const id = idsOf(now - ageMs).webhook()
     const nothing = { events: null, description: '', previous_secret: null, previous_until: null }
     const well = { failing_since: null, disabled_at: null, disabled_reason: null }
-    const own = { account_id: accountId, id, secret: randomBytes(32), created_at: now - ageMs }
+    const own = {
+      account_id: accountId,
+      id,
+      kind: 'webhook' as const,
+      secret: randomBytes(32),
+      created_at: now - ageMs,
+    }
     await db
       .insertInto('webhook')
       .values({ ...own, ...nothing, ...well, ...row })

@@ -10,7 +10,7 @@ import { Form } from '../../ui/form/form.tsx'
 import { Failed } from '../../ui/states.tsx'
 import { Time } from '../../ui/values.tsx'
 import { outcomeOf, reasonOf } from './attempt-words.ts'
-import { type Delivery, firstDeliveryQuery, renewWebhooks, type WebhookWithSecret } from './queries.ts'
+import { type CreatedWebhook, type Delivery, firstDeliveryQuery, renewWebhooks } from './queries.ts'
 import { bodyOf, EMPTY_DRAFT, isReady, NewSecret, SavedButton, WebhookFields } from './webhook-fields.tsx'
 
 export interface CreateDialogProps {
@@ -19,7 +19,7 @@ export interface CreateDialogProps {
 }
 
 export function CreateDialog({ open, onClose }: CreateDialogProps) {
-  const [made, setMade] = useState<WebhookWithSecret>()
+  const [made, setMade] = useState<CreatedWebhook>()
   const navigate = useNavigate()
   const close = () => {
     if (made === undefined) onClose()
@@ -40,7 +40,7 @@ export function CreateDialog({ open, onClose }: CreateDialogProps) {
 }
 
 interface CreateFormProps {
-  readonly onMade: (made: WebhookWithSecret) => void
+  readonly onMade: (made: CreatedWebhook) => void
   readonly onCancel: () => void
 }
 
@@ -61,10 +61,10 @@ function CreateForm({ onMade, onCancel }: CreateFormProps) {
   )
 }
 
-function Made({ made }: { readonly made: WebhookWithSecret }) {
+function Made({ made }: { readonly made: CreatedWebhook }) {
   return (
     <div className="flex flex-col gap-4">
-      <NewSecret secret={made.secret} />
+      {made.secret !== undefined && <NewSecret secret={made.secret} />}
       <PingResult webhookId={made.id} />
     </div>
   )

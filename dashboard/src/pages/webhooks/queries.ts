@@ -12,6 +12,8 @@ type Answer<Operation> = Operation extends { responses: { 200: { content: { 'app
 /** An endpoint, with how it fares. */
 export type Webhook = Answer<paths['/v1/webhooks/{id}']['get']>
 export type WebhookWithSecret = Answer<paths['/v1/webhooks/{id}/rotate_secret']['post']>
+/** Without a secret where people read what arrives. */
+export type CreatedWebhook = Omit<WebhookWithSecret, 'secret'> & Partial<Pick<WebhookWithSecret, 'secret'>>
 /** With the body that is sent. */
 export type DeliveryWithPayload = Answer<paths['/v1/webhooks/{id}/deliveries/{delivery_id}']['get']>
 export type Delivery = Omit<DeliveryWithPayload, 'payload'>

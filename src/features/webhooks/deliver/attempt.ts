@@ -2,7 +2,9 @@
  * One attempt of a delivery: signs the body, and posts it to an address that is allowed now, within one deadline over name
  * resolution, connection, head and body. Responses are read up to a limit; redirects are not followed.
  */
+import type { Kysely } from 'kysely'
 import type { Agent, Dispatcher } from 'undici'
+import type { Database } from '../../../db/schema/schema.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId, WebhookId } from '../../../domain/ids.ts'
 import { signWebhook } from '../../../domain/webhook-signature.ts'
@@ -14,14 +16,22 @@ import {
   type GuardedAgentOptions,
   TargetRefusedError,
 } from '../../../net/guarded-agent.ts'
-import { webhookBodyOf } from '../events.ts'
+import { webhookBodyOf, webhookEventOf } from '../events.ts'
+import { type MailRules, mayReceiveMail, recipientOf } from '../recipients.ts'
 import type { WebhookSecrets } from '../secrets.ts'
 import type { Answer, Attempt, Delivery } from './delivery.ts'
+import { sendMail } from './email.ts'
+import { messageOf, slackPayload } from './message.ts'
 
 /** Attempts without a response by then are released, and another process repeats them. */
 const STOP_GRACE_MS = 8_000
 
 export interface AttemptInput {
+  readonly db: Kysely<Database>
+  /** From the current configuration. Absent: no e-mail. */
+  readonly mail?: (() => MailRules) | undefined
+  /** In links of messages, without trailing slash. */
+  readonly publicUrl?: string | undefined
   readonly outbound: Outbound
   readonly secrets: Pick<WebhookSecrets, 'open'>
   /** Of the program. */
@@ -58,17 +68,47 @@ interface Sending {
 
 async function send(input: AttemptInput, delivery: Delivery, sending: Sending): Promise<Answer> {
   const { startedAt, signal, deadlineMs } = sending
+  const { kind } = delivery.webhook
+  if (kind === 'email') return sendAsMail(input, delivery, sending)
   const { agent, allowPrivateNetworks } = input.outbound.current()
-  const url = checkTarget(delivery.webhook.url, { allowPrivateNetworks })
   const secrets = secretsOf(input, delivery, startedAt)
-  if (secrets.length === 0) return { status: undefined, error: 'secret unreadable', text: undefined }
+  const [secret] = secrets
+  if (secret === undefined) return notSent('secret unreadable')
+  const url = checkTarget(kind === 'slack' ? secret : delivery.webhook.url, { allowPrivateNetworks })
+  if (kind === 'slack') {
+    const body = Buffer.from(slackPayload(messageOf(webhookEventOf(delivery.event), dashboardOf(input))))
+    return post(agent, { url, headers: headersOf(input), body }, { signal, deadlineMs })
+  }
   const body = Buffer.from(webhookBodyOf(delivery.event))
   const headers = {
-    'content-type': 'application/json',
-    'user-agent': `Turnpike-Webhooks/${input.version}`,
+    ...headersOf(input),
     ...signWebhook({ id: delivery.event.id, timestamp: Math.floor(startedAt / 1_000), body, secrets }),
   }
   return post(agent, { url, headers, body }, { signal, deadlineMs })
+}
+
+function headersOf({ version }: AttemptInput) {
+  return { 'content-type': 'application/json', 'user-agent': `Turnpike-Webhooks/${version}` }
+}
+
+function notSent(error: string): Answer {
+  return { status: undefined, error, text: undefined }
+}
+
+function dashboardOf({ publicUrl = '' }: AttemptInput): string {
+  return `${publicUrl}/app/`
+}
+
+/** The recipient is checked again: members leave. */
+async function sendAsMail(input: AttemptInput, delivery: Delivery, { signal, deadlineMs }: Sending): Promise<Answer> {
+  const { payload, webhook, event } = delivery
+  const rules = input.mail?.()
+  const to = recipientOf(webhook.url)
+  if (rules?.smtp === undefined || to === undefined) return notSent('e-mail is not configured')
+  const recipient = { accountId: payload.accountId, address: to, domains: rules.recipientDomains }
+  if (!(await mayReceiveMail(input.db, recipient))) return notSent('recipient not allowed')
+  const message = messageOf(webhookEventOf(event), dashboardOf(input))
+  return sendMail({ smtp: rules.smtp, to, messageId: `${event.id}.${payload.webhookId}`, message, signal, deadlineMs })
 }
 
 function failedAnswer(input: AttemptInput, { payload }: Delivery, error: unknown): Answer {

@@ -53,6 +53,8 @@ export interface DelivererInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly log: JobLog
   /** From the current configuration. */
   readonly allowPrivateNetworks: () => boolean
+  readonly mail?: AttemptInput['mail']
+  readonly publicUrl?: string | undefined
   readonly delaysMs?: readonly number[]
   readonly deadlineMs?: number
   /** Time for running attempts when the process stops; then they are released. */

@@ -35,7 +35,7 @@ export interface Delivery extends DeliveryStart {
   readonly event: EventRow
   readonly webhook: Pick<
     WebhookTable,
-    'url' | 'secret' | 'previous_secret' | 'previous_until' | 'failing_since' | 'disabled_at'
+    'kind' | 'url' | 'secret' | 'previous_secret' | 'previous_until' | 'failing_since' | 'disabled_at'
   >
 }
 
@@ -76,7 +76,7 @@ interface LoadedRow
 
 const COLUMNS = [
   ...(['job_id', 'wait_ms', 'failures', 'attempts', 'event_id', 'type', 'data', 'created_at'] as const),
-  ...(['url', 'secret', 'previous_secret', 'previous_until', 'failing_since', 'disabled_at'] as const),
+  ...(['kind', 'url', 'secret', 'previous_secret', 'previous_until', 'failing_since', 'disabled_at'] as const),
 ]
 
 function selectDeliveries(db: Kysely<Database>, starts: readonly DeliveryStart[]): Promise<readonly LoadedRow[]> {
@@ -88,7 +88,7 @@ function selectDeliveries(db: Kysely<Database>, starts: readonly DeliveryStart[]
     ${textAt(3)} as for_webhook, ${textAt(4)} as for_delivery, ${numberAt(5)} as for_round from ${listRows(db, rows)})`
   const loaded = sql<LoadedRow>`(select job_id, job.failures, delivery.attempts, delivery.event_id,
       coalesce(delivery.next_attempt_at, 0) - ${databaseNow()} as wait_ms, event.type, event.data, event.created_at,
-      webhook.url, webhook.secret, webhook.previous_secret, webhook.previous_until, webhook.failing_since,
+      webhook.kind, webhook.url, webhook.secret, webhook.previous_secret, webhook.previous_until, webhook.failing_since,
       webhook.disabled_at
     from ${wanted} as wanted ${sql.join(
       LOOK_UPS.map((lookUp) => joined(db, lookUp)),
@@ -123,7 +123,7 @@ const LOOK_UPS: readonly LookUp[] = [
   },
   {
     table: 'webhook',
-    columns: 'url, secret, previous_secret, previous_until, failing_since, disabled_at',
+    columns: 'kind, url, secret, previous_secret, previous_until, failing_since, disabled_at',
     where: sql`webhook.account_id = for_account and webhook.id = for_webhook`,
   },
 ]

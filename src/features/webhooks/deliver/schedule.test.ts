@@ -185,7 +185,7 @@ function end(webhookId: string, at: number, status: number | undefined, url = 'h
   return {
     delivery: {
       ...{ ...job, attempts: 0, failures: 0, waitMs: 0, event },
-      webhook: { url, secret: new Uint8Array(), ...none },
+      webhook: { kind: 'webhook', url, secret: new Uint8Array(), ...none },
     },
     attempt: { status, error, text: '', startedAt: at, durationMs: 1 },
     ...{ status: 'pending', error, retryInMs: 1, endedAt: at },
