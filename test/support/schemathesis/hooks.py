@@ -15,7 +15,7 @@ CURSOR = re.compile(r"^[A-Za-z0-9_-]{23,512}$")  # those of audits as well
 ADDRESS = re.compile(r"^(?=.{2,64}$)[0-9A-Fa-f:.]+(?:/[0-9]{1,3})?$")
 REPOSITORY = re.compile(r"^(?=.{3,201}$)[A-Za-z0-9_][A-Za-z0-9_.-]*/[A-Za-z0-9_][A-Za-z0-9_.-]*$")
 LIMIT = re.compile(r"^[0-9]{1,5}$", re.ASCII)
-URL = re.compile(r"^https?://\S+$", re.IGNORECASE)
+URL = re.compile(r"^(?:https?://\S+|mailto:[^@\s]+@[^@\s]+)$", re.IGNORECASE)
 START, END = "2026-01-01", "2026-01-02"
 PAGE_LIMIT, FILE_LIMIT = 100, 10_000
 ORDERED = (("period_start", "period_end"), ("from", "to"))
@@ -83,6 +83,8 @@ def repair_body(body):
         body["plan"] = "test"
     if isinstance(body.get("url"), str) and URL.match(body["url"]) and len(body["url"]) <= 2048:
         body["url"] = "https://127.0.0.1:9/hook"  # nothing listens there: no test leaves this machine
+    if body.get("kind") == "email":  # the gateway of the test has no mail server
+        body["kind"] = "slack"
     if body.get("kind") == "debit" and body.get("note", "") == "":
         body["note"] = "a correction"
 
