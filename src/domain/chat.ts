@@ -7,9 +7,16 @@ import type { Task } from './task.ts'
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
+/** Of a document whose text the answer is to cite, with the position of what it cites. */
+export interface Citable {
+  readonly title?: string
+  /** The text without its title, whole or in pieces; absent: the file of the part. */
+  readonly source?: string | readonly string[]
+}
 interface TextPart {
   readonly type: 'text'
   readonly text: string
+  readonly citable?: Citable
 }
 export interface ImagePart {
   readonly type: 'image_url'
@@ -25,6 +32,7 @@ export interface FilePart {
   readonly type: 'file'
   /** `file_data` is a data URL. */
   readonly file: { readonly filename?: string; readonly file_data?: string; readonly file_id?: string }
+  readonly citable?: Citable
 }
 interface RefusalPart {
   readonly type: 'refusal'

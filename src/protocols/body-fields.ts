@@ -91,8 +91,11 @@ const BREAKPOINT_FIELDS = ['prompt_cache_breakpoint', 'cache_control'] as const
 /** A field of a content part that asks to cache the prompt up to it: OpenAI's, or Anthropic's. */
 export type CacheMark = (typeof BREAKPOINT_FIELDS)[number]
 
-export function hasCacheMark(part: unknown): part is Json {
-  return isRecord(part) && BREAKPOINT_FIELDS.some((name) => part[name] !== undefined)
+/** What content parts ask of the host beside their content. */
+const MARKS = [...BREAKPOINT_FIELDS, 'citable'] as const
+
+export function hasMark(part: unknown): part is Json {
+  return isRecord(part) && MARKS.some((name) => part[name] !== undefined)
 }
 
 /**
@@ -101,9 +104,9 @@ export function hasCacheMark(part: unknown): part is Json {
  */
 export function withKnownMarks(part: Json, known: readonly CacheMark[], warnings: Set<string>): Json {
   let kept = part
-  for (const name of BREAKPOINT_FIELDS) {
-    if (known.includes(name) || part[name] === undefined) continue
-    if (part[name] !== null) warnings.add(`messages[].content[].${name}`)
+  for (const name of MARKS) {
+    if ((name !== 'citable' && known.includes(name)) || part[name] === undefined) continue
+    if (part[name] !== null) warnings.add(`messages[].content[].${name === 'citable' ? 'citations' : name}`)
     const { [name]: _, ...rest } = kept
     kept = rest
   }

@@ -3,7 +3,7 @@
  * These begin with the user, want all results of an assistant's tool calls at the start of the one user message after
  * it, and refuse blank text and repeated ids of calls. What blocks look like is each protocol's `BlockFormat`.
  */
-import type { ChatMessage, ContentPart, FilePart, ImagePart, ToolCall } from '../domain/chat.ts'
+import type { ChatMessage, Citable, ContentPart, FilePart, ImagePart, ToolCall } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Price } from '../domain/price/tariff.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
@@ -34,7 +34,7 @@ export interface AssistantParts {
 
 /** @typeParam Context The protocol's own context of an earlier answer: signed thinking. */
 export interface BlockFormat<Context> {
-  text(text: string): Block
+  text(text: string, citable?: Citable): Block
   /** @param path Of the part, for errors: `messages[2].content[0]`. */
   image(part: ImagePart, path: string): Block
   file(part: FilePart, path: string): Block
@@ -168,7 +168,7 @@ function renderContent<Context>(
 function renderPart<Context>(part: ContentPart, path: string, format: BlockFormat<Context>): Block[] {
   switch (part.type) {
     case 'text':
-      return textBlocks(part.text, format)
+      return part.citable === undefined ? textBlocks(part.text, format) : [format.text(part.text, part.citable)]
     case 'refusal':
       return textBlocks(part.refusal, format)
     case 'image_url':

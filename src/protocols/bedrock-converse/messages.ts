@@ -1,5 +1,5 @@
 /** Renders the conversation as content blocks: text, images, documents, tool calls and results, signed reasoning. */
-import type { ChatMessage, FilePart, ImagePart } from '../../domain/chat.ts'
+import type { ChatMessage, Citable, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
 import { createUniqueNames, type UniqueNames } from '../../lib/unique-names.ts'
@@ -44,6 +44,8 @@ export interface MessageSettings extends ConversationSettings {
   readonly tools: boolean
   /** Whether the model takes cache points. */
   readonly caches: boolean
+  /** Whether the model cites documents. */
+  readonly cites: boolean
 }
 
 /** @throws GatewayError for content that cannot be read, and for calls and results that do not belong together. */
@@ -62,12 +64,16 @@ function checkSystem(messages: readonly ChatMessage[]): void {
   }
 }
 
-function createFormat({ warnings, tools, caches }: MessageSettings): BlockFormat<readonly ContextEntry[]> {
+function createFormat({ warnings, tools, caches, cites }: MessageSettings): BlockFormat<readonly ContextEntry[]> {
   const documentNames = createUniqueNames(' (', ')')
+  const cited = (citable: Citable | undefined): Citable | undefined => {
+    if (citable !== undefined && !cites) warnings.add('messages[].content[].citations')
+    return cites ? citable : undefined
+  }
   return {
-    text: (text) => ({ text }),
+    text: (text, citable) => citedText(cited(citable), documentNames) ?? { text },
     image: (part, path) => renderImage(part, path, warnings),
-    file: (part, path) => renderFile(part, path, documentNames),
+    file: (part, path) => renderFile(part, { path, documentNames, isCited: cited(part.citable) !== undefined }),
     cached(block, ttl) {
       if (caches) return [block, { cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }]
       warnings.add('messages[].content[].cache_control')
@@ -113,7 +119,13 @@ function imageBlock({ mediaType, base64 }: DataUrl, path: string): Block {
   return { image: { format, source: { bytes: base64() } } }
 }
 
-function renderFile({ file }: FilePart, path: string, documentNames: UniqueNames): Block {
+interface FileSettings {
+  readonly path: string
+  readonly documentNames: UniqueNames
+  readonly isCited: boolean
+}
+
+function renderFile({ file }: FilePart, { path, documentNames, isCited }: FileSettings): Block {
   const data = file.file_data === undefined ? undefined : readDataUrl(file.file_data)
   if (data === undefined) throw unsupportedContent(path, 'a file by its id; send it as a data URL')
   const { mediaType } = data
@@ -121,7 +133,18 @@ function renderFile({ file }: FilePart, path: string, documentNames: UniqueNames
   const known = Object.hasOwn(DOCUMENT_FORMATS, mediaType) ? DOCUMENT_FORMATS[mediaType] : undefined
   const format = known ?? (mediaType.startsWith('text/') ? 'txt' : undefined)
   if (format === undefined) throw unsupportedContent(path, `a file of type '${mediaType}'`)
-  return { document: { format, name: documentName(file.filename, documentNames), source: { bytes: data.base64() } } }
+  const document = { format, name: documentName(file.filename, documentNames), source: { bytes: data.base64() } }
+  return { document: isCited ? { ...document, citations: { enabled: true } } : document }
+}
+
+/** Clients are not trusted: what is no text is no document. Undefined: there is none. */
+function citedText(citable: Citable | undefined, documentNames: UniqueNames): Block | undefined {
+  const { title, source } = citable ?? {}
+  const isList = Array.isArray(source) && source.every((text: unknown) => typeof text === 'string')
+  if (!isList && typeof source !== 'string') return undefined
+  const name = documentName(typeof title === 'string' ? title : undefined, documentNames)
+  const content = isList ? { content: source.map((text) => ({ text })) } : { text: source }
+  return { document: { format: 'txt', name, source: content, citations: { enabled: true } } }
 }
 
 /**

@@ -87,6 +87,7 @@ function renderBody(rendering: Rendering): object {
     prefill: takesPrefill(family),
     tools: tools.tools.length > 0,
     caches: takesCachePoints(target.model),
+    cites: family.kind === 'claude',
     instructions: tools.instructions,
     price: target.price,
   })

@@ -6,9 +6,12 @@
  */
 import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { nativeEvent } from '../anthropic-messages/response.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
 import { brokenAnswer, ProviderError } from '../protocol.ts'
+import type { UrlCitation } from '../server-tools.ts'
 import { count, type MutableUsage, putSome, serviceTierOf } from '../usage-fields.ts'
+import { addPages, annotationEvents, readCitation } from './citations.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 
@@ -19,10 +22,11 @@ export function parseResponse(body: string): ChatEvent[] {
   const message = isRecord(answer['output']) ? answer['output']['message'] : undefined
   if (!isRecord(message)) throw new ProviderError(failureOf({ status: 200, type: '', body: answer }))
   const raw = textOf(answer['stopReason'])
-  const reading: Reading = { events: [], entries: [], textLength: 0, calls: 0 }
+  const reading: Reading = { events: [], entries: [], pages: [], textLength: 0, calls: 0, isText: false }
   const blocks = Array.isArray(message['content']) ? message['content'] : []
   for (const block of blocks) if (isRecord(block)) readBlock(block, reading)
-  const { events, entries, calls } = reading
+  const { events, entries, pages, calls } = reading
+  events.push(...annotationEvents(pages))
   const context = renderContext(entries)
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
   if (raw !== '') events.push({ type: 'finish', index: 0, reason: parseFinish(raw, calls > 0), raw })
@@ -34,15 +38,21 @@ export function parseResponse(body: string): ChatEvent[] {
 interface Reading {
   readonly events: ChatEvent[]
   readonly entries: ContextEntry[]
+  readonly pages: UrlCitation[]
   textLength: number
   calls: number
+  /** Whether the block before was text. */
+  isText: boolean
 }
 
 /** Ignores blocks of unknown kinds. */
 function readBlock(block: Json, reading: Reading): void {
   const { text, toolUse, reasoningContent, citationsContent } = block
+  const isText = typeof text === 'string' || isRecord(citationsContent)
+  if (isText && reading.isText) reading.events.push(nativeEvent('stop'))
+  reading.isText = isText
   if (typeof text === 'string') readText(text, reading)
-  if (isRecord(citationsContent)) readCited(citationsContent['content'], reading)
+  if (isRecord(citationsContent)) readCited(citationsContent, reading)
   if (isRecord(reasoningContent)) readReasoning(reasoningContent, reading)
   if (isRecord(toolUse) && isClientCall(toolUse)) readCall(toolUse, reading)
 }
@@ -53,9 +63,11 @@ function readText(text: string, reading: Reading): void {
   reading.events.push({ type: 'text', index: 0, text })
 }
 
-function readCited(pieces: unknown, reading: Reading): void {
-  if (!Array.isArray(pieces)) return
-  for (const piece of pieces) if (isRecord(piece)) readText(textOf(piece['text']), reading)
+function readCited({ content, citations }: Json, reading: Reading): void {
+  const cited = { start: reading.textLength, citations: [] }
+  if (Array.isArray(content)) for (const piece of content) if (isRecord(piece)) readText(textOf(piece['text']), reading)
+  if (Array.isArray(citations)) for (const citation of citations) readCitation(cited, citation, reading.events)
+  addPages(reading.pages, cited, reading.textLength)
 }
 
 function readReasoning(

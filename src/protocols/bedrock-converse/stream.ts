@@ -4,9 +4,12 @@
  */
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { nativeEvent } from '../anthropic-messages/response.ts'
 import { EXCEPTION_PREFIX } from '../aws-event-stream.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
 import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
+import type { UrlCitation } from '../server-tools.ts'
+import { addPages, annotationEvents, type Cited, readCitation } from './citations.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 import { isClientCall, parseFinish, parseUsage } from './response.ts'
@@ -29,6 +32,9 @@ interface State {
   readonly tools: Map<number, ToolBlock>
   /** In order of their start. */
   readonly reasoning: Map<number, ReasoningBlock>
+  /** The block of the last text, with what it cites; undefined: another block followed it. */
+  text: (Cited & { readonly block: number }) | undefined
+  readonly pages: UrlCitation[]
   textLength: number
   calls: number
   finish: FinishReason | undefined
@@ -40,6 +46,8 @@ export function streamParser(): StreamParser {
   const state: State = {
     tools: new Map(),
     reasoning: new Map(),
+    text: undefined,
+    pages: [],
     textLength: 0,
     calls: 0,
     finish: undefined,
@@ -122,6 +130,7 @@ function beginBlock(state: State, payload: Json, events: ChatEvent[]): void {
   const start = payload['start']
   const toolUse = isRecord(start) ? start['toolUse'] : undefined
   if (!isRecord(toolUse)) return
+  endText(state)
   const name = textOf(toolUse['name'])
   const isAnswer = name === ANSWER_TOOL
   const isClients = !isAnswer && isClientCall(toolUse)
@@ -139,8 +148,9 @@ interface Delta {
 }
 
 function readDelta(state: State, { payload, delta }: Delta, events: ChatEvent[]): void {
-  const { text, toolUse, reasoningContent } = delta
-  if (typeof text === 'string') emitText(state, text, events)
+  const { text, toolUse, reasoningContent, citation } = delta
+  if (typeof text === 'string') readText(state, text, { payload, events })
+  if (citation !== undefined && state.text !== undefined) readCitation(state.text, citation, events)
   if (isRecord(reasoningContent)) readReasoning(state, { payload, delta: reasoningContent }, events)
   if (!isRecord(toolUse)) return
   const input = textOf(toolUse['input'])
@@ -152,6 +162,24 @@ function readDelta(state: State, { payload, delta }: Delta, events: ChatEvent[])
   else if (block.toolIndex !== undefined) {
     events.push({ type: 'tool-call', index: 0, toolIndex: block.toolIndex, arguments: input })
   }
+}
+
+/** Texts of two blocks are two blocks for clients that have such. */
+function readText(state: State, text: string, { payload, events }: Read): void {
+  const block = blockIndex(payload)
+  if (state.text?.block !== block) {
+    if (state.text !== undefined) {
+      events.push(nativeEvent('stop'))
+      endText(state)
+    }
+    state.text = { block, start: state.textLength, citations: [] }
+  }
+  emitText(state, text, events)
+}
+
+function endText(state: State): void {
+  if (state.text !== undefined) addPages(state.pages, state.text, state.textLength)
+  state.text = undefined
 }
 
 function emitText(state: State, text: string, events: ChatEvent[]): void {
@@ -190,6 +218,8 @@ function finish(state: State, raw: string, events: ChatEvent[]): void {
   if (raw === '') throw brokenAnswer('The provider ended the answer without a stop reason.')
   const reason = parseFinish(raw, state.calls > 0)
   if (reason === 'tool_calls') for (const block of state.tools.values()) closeCall(block, events)
+  endText(state)
+  events.push(...annotationEvents(state.pages))
   const context = renderContext([...state.reasoning.values()].flatMap(contextEntries))
   if (context !== undefined) events.push({ type: 'extension', index: 0, field: 'provider_context', value: context })
   state.finish = reason

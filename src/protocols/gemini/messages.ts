@@ -2,7 +2,7 @@
 import type { AudioPart, ChatMessage, ContentPart, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { isRecord, parseJson } from '../../lib/json.ts'
-import { hasCacheMark, withKnownMarks } from '../body-fields.ts'
+import { hasMark, withKnownMarks } from '../body-fields.ts'
 import { unsupportedContent } from '../parameters.ts'
 import { inlineData, type Part, renderModelMessage } from './context.ts'
 
@@ -174,7 +174,7 @@ interface PartSettings {
 
 /** @throws GatewayError `unsupported_content` for content that the API does not read, `invalid_value` for unreadable data. */
 function renderPart(part: ContentPart, settings: PartSettings): Part {
-  if (hasCacheMark(part)) withKnownMarks(part, [], settings.warnings)
+  if (hasMark(part)) withKnownMarks(part, [], settings.warnings)
   switch (part.type) {
     case 'text':
       return { text: part.text }

@@ -2,7 +2,7 @@
 import type { ChatMessage, ContentPart, ImagePart, ToolCall } from '../../domain/chat.ts'
 import type { Price } from '../../domain/price/tariff.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
-import { CACHE_LIFETIME_PARAM, hasCacheMark, isCachingPriced, withKnownMarks, withoutLifetime } from '../body-fields.ts'
+import { CACHE_LIFETIME_PARAM, hasMark, isCachingPriced, withKnownMarks, withoutLifetime } from '../body-fields.ts'
 import { unsupportedContent, unsupportedParameter } from '../parameters.ts'
 import type { OpenAiChatOptions } from './options.ts'
 
@@ -26,7 +26,7 @@ const EDITS: readonly Edit[] = [
   renameRole,
   renderRefusal,
   renderReasoning,
-  renderCaching,
+  renderMarks,
   joinText,
   dropToolName,
   renderCustomCalls,
@@ -150,14 +150,14 @@ function lowerDetail(message: Json, { options, warnings }: Rendering): Json {
   return { ...message, content: content.map((part: unknown) => (isOriginal(part) ? highDetail(part) : part)) }
 }
 
-/** Removes marks to cache the prompt that the host does not know, and lifetimes without a price. */
-function renderCaching(message: Json, rendering: Rendering): Json {
+/** Removes what parts ask for that the host does not know, and cache lifetimes without a price. */
+function renderMarks(message: Json, rendering: Rendering): Json {
   const { content } = message
-  if (!Array.isArray(content) || !content.some(hasCacheMark)) return message
-  return { ...message, content: content.map((part) => (hasCacheMark(part) ? renderMarks(part, rendering) : part)) }
+  if (!Array.isArray(content) || !content.some(hasMark)) return message
+  return { ...message, content: content.map((part) => (hasMark(part) ? renderMarksOf(part, rendering) : part)) }
 }
 
-function renderMarks(part: Json, { options: { cacheMarks = [] }, price, warnings }: Rendering): Json {
+function renderMarksOf(part: Json, { options: { cacheMarks = [] }, price, warnings }: Rendering): Json {
   const known = withKnownMarks(part, cacheMarks, warnings)
   if (isCachingPriced(known, price)) return known
   warnings.add(CACHE_LIFETIME_PARAM)

@@ -3,7 +3,7 @@ import type { ChatMessage, ContentPart, FilePart, ImagePart, ToolCall } from '..
 import type { Price } from '../../domain/price/tariff.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 import { createUniqueNames, type UniqueNames } from '../../lib/unique-names.ts'
-import { CACHE_LIFETIME_PARAM, isCachingPriced, withoutLifetime } from '../body-fields.ts'
+import { CACHE_LIFETIME_PARAM, hasMark, isCachingPriced, withKnownMarks, withoutLifetime } from '../body-fields.ts'
 import { unsupportedContent } from '../parameters.ts'
 import { contextOf, weave } from './context.ts'
 
@@ -98,7 +98,7 @@ function renderFile({ file: { filename, file_data, file_id } }: FilePart): Json 
 /** The request to cache the prompt up to a part; Anthropic's mark of it has no counterpart on every model. */
 function renderBreakpoint(part: ContentPart, { price, warnings }: InputSettings): Json {
   const fields: Json = { ...part }
-  if (isRecord(fields['cache_control'])) warnings.add('messages[].content[].cache_control')
+  if (hasMark(part)) withKnownMarks(part, ['prompt_cache_breakpoint'], warnings)
   const { prompt_cache_breakpoint: breakpoint } = fields
   if (!isRecord(breakpoint)) return {}
   const own = { prompt_cache_breakpoint: breakpoint }

@@ -145,22 +145,25 @@ interface Located {
 
 function readDocument({ title, context, citations }: Json, { source, path }: Located, findings: Findings): Part {
   if (typeof context === 'string') noteDropped(findings, 'messages[].content[].context', context)
-  if (isRecord(citations) && citations['enabled'] === true) findings.dropped.add('messages[].content[].citations')
   const filename = typeof title === 'string' ? title : undefined
+  const isCited = isRecord(citations) && citations['enabled'] === true
+  const citable = (text?: string | readonly string[]) => isCited && { citable: { title: filename, source: text } }
   if (source['type'] === 'base64') {
     const mediaType = oneOf(source['media_type'], `${path}.source.media_type`, ['application/pdf'])
     const data = stringAt(source['data'], `${path}.source.data`)
     return {
       type: 'file',
       file: { filename: filename ?? 'document.pdf', file_data: `data:${mediaType};base64,${data}` },
+      ...citable(),
     }
   }
   if (source['type'] === 'text') {
-    return { type: 'text', text: titled(filename, stringAt(source['data'], `${path}.source.data`)) }
+    const data = stringAt(source['data'], `${path}.source.data`)
+    return { type: 'text', text: titled(filename, data), ...citable(data) }
   }
   const blocks = blocksAt(source['content'], `${path}.source.content`, findings)
   const texts = blocks.map((block, at) => stringAt(block['text'], `${path}.source.content[${at}].text`))
-  return { type: 'text', text: titled(filename, texts.join('\n')) }
+  return { type: 'text', text: titled(filename, texts.join('\n')), ...citable(texts) }
 }
 
 function searchResultText({ title, source, content }: Json, path: string, findings: Findings): string {
