@@ -139,8 +139,8 @@ function chargedUses(
 ): Readonly<Record<string, number>> | undefined {
   if (price.serverToolNanoUsd === undefined || target === undefined) return reported
   let charged = reported
-  for (const [name, { counted }] of Object.entries(usesAt(request, target))) {
-    if (counted === 'always') charged = { ...charged, [name]: Math.max(1, usages.length) }
+  for (const [name, { counted, limit = 1 }] of Object.entries(usesAt(request, target))) {
+    if (counted === 'always') charged = { ...charged, [name]: limit * Math.max(1, usages.length) }
     if (counted === 'calls' && reported?.[name] !== undefined) {
       charged = { ...charged, [name]: usages.filter(({ usage }) => (usage.serverToolUses?.[name] ?? 0) > 0).length }
     }

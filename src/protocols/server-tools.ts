@@ -14,7 +14,7 @@ export interface ToolUse {
   readonly limit: number | undefined
   /**
    * `uses` (the default): as reported, up to `limit`. `calls`: once for each call that used it, however often. `always`:
-   * once for each call, where the provider reports nothing.
+   * `limit` for each call, where the provider reports nothing.
    */
   readonly counted?: 'uses' | 'calls' | 'always'
   /** The field of the request that enables it, where it is no entry of `tools`. */

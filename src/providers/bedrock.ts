@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { bedrockEmbeddings } from '../protocols/bedrock-converse/embeddings.ts'
 import { bedrockConverse } from '../protocols/bedrock-converse/index.ts'
+import { bedrockRerank } from '../protocols/bedrock-converse/rerank.ts'
 import {
   type Authorize,
   bearer,
@@ -23,7 +24,7 @@ export const bedrock: Provider = {
   telemetryName: 'aws.bedrock',
   name: 'Amazon Bedrock',
   protocol: bedrockConverse(),
-  tasks: { embedding: bedrockEmbeddings() },
+  tasks: { embedding: bedrockEmbeddings(), rerank: bedrockRerank() },
   authorize: bearer,
   hiddenReasoning: 'asked',
   // 400, "The maximum tokens you requested exceeds the model limit" (quoted in aws-samples/bedrock-access-gateway, issue 41).

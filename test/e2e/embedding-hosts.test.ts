@@ -31,7 +31,7 @@ interface Host {
 const AB = ['a', 'b'] as const
 const GEMINI = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 3 }
 
-const HOSTS: Readonly<Record<string, Host>> = {
+const HOSTS: Record<string, Host> = {
   cohere: {
     settings: {},
     model: 'embed-v4.0',
@@ -117,6 +117,28 @@ const HOSTS: Readonly<Record<string, Host>> = {
   },
 }
 
+const LIST = `{"data":[{"index":1,"embedding":VECTOR},{"index":0,"embedding":VECTOR}],"usage":{"prompt_tokens":8,"total_tokens":8}}`
+/** Hosts of OpenAI's format: whether they know dimensions and encodings. */
+const COMPATIBLE: Readonly<Record<string, object>> = {
+  openai: { dimensions: 3, encoding_format: 'base64' },
+  ollama: { dimensions: 3, encoding_format: 'base64' },
+  vllm: { dimensions: 3, encoding_format: 'base64' },
+  mistral: { output_dimension: 3, encoding_format: 'base64' },
+  fireworks: { dimensions: 3 },
+  together: {},
+}
+for (const [name, fields] of Object.entries(COMPATIBLE)) {
+  HOSTS[name] = {
+    settings: {},
+    baseUrl: `/${name}/v1`,
+    model: `${name}-embed`,
+    path: `/${name}/v1/embeddings`,
+    body: { model: `${name}-embed`, input: AB, ...fields },
+    answer: LIST,
+    tokens: 8,
+  }
+}
+
 const provider = await startFakeProvider((_, reply) => reply.end())
 const names = Object.entries(HOSTS)
 const gateway = await startGateway({
@@ -155,7 +177,7 @@ for (const [name, host] of names) {
     const { data, usage } = await client.embeddings.create({
       model: name,
       input: [...inputs],
-      dimensions: 3,
+      ...(name === 'together' ? {} : { dimensions: 3 }), // whose models have one size
       ...field,
     })
     assert.equal(data.length, inputs.length)

@@ -30,6 +30,10 @@ const ANSWERS: Readonly<Record<string, object>> = {
   voyage: { object: 'list', data: RESULTS, model: 'rerank-2', usage: { total_tokens: 40 } },
   jina: { model: 'j', results: RESULTS, usage: { total_tokens: 41 } },
   own: { id: 'r', model: 'bge', results: RESULTS, usage: { prompt_tokens: 42, total_tokens: 42 } },
+  together: { object: 'rerank', results: RESULTS, usage: { prompt_tokens: 43, total_tokens: 43 } },
+  fireworks: { object: 'list', data: RESULTS, usage: { prompt_tokens: 44, total_tokens: 44 } },
+  vllm: { id: 'r', results: RESULTS, usage: { total_tokens: 45 } },
+  bedrock: { results: RESULTS },
 }
 const rerank = (id: string, pricing: object, over: object = {}) => ({
   ...model(id, id, `${id}-rerank`),
@@ -47,13 +51,19 @@ const gateway = await startGateway({
       voyage: { base_url: `${provider.url}/voyage/v1`, api_key: 'k' },
       jina: { base_url: `${provider.url}/jina/v1`, api_key: 'k' },
       own: { protocol: 'openai', base_url: `${provider.url}/own/v1` },
+      together: { base_url: `${provider.url}/together/v1`, api_key: 'k' },
+      fireworks: { base_url: `${provider.url}/fireworks/v1`, api_key: 'k' },
+      vllm: { base_url: `${provider.url}/vllm/v1` },
+      bedrock: { base_url: `${provider.url}/bedrock`, region: 'us-east-1', api_key: 'AKIDEXAMPLE:secret-key' },
     },
     models: [
       rerank('cohere', BY_SEARCH),
       rerank('rerank-v3.5', BY_SEARCH, { deployments: [{ provider: 'cohere', model: 'rerank-v3.5' }] }),
       rerank('voyage', BY_TOKEN),
       rerank('jina', BY_TOKEN),
-      rerank('own', BY_TOKEN),
+      ...['own', 'together', 'fireworks', 'vllm'].map((host) => rerank(host, BY_TOKEN)),
+      rerank('bedrock', BY_SEARCH, { deployments: [{ provider: 'bedrock', model: 'cohere.rerank-v3-5:0' }] }),
+      rerank('amazon', BY_SEARCH, { deployments: [{ provider: 'bedrock', model: 'amazon.rerank-v1:0' }] }),
       rerank('few', BY_TOKEN, { max_inputs: 2, deployments: [{ provider: 'own', model: 'x' }] }),
       rerank('by-call', BY_SEARCH, { deployments: [{ provider: 'own', model: 'x' }] }),
     ],
@@ -86,6 +96,9 @@ const HOSTS = [
   ['voyage', '/voyage/v1/rerank', 'top_k', 40, 0.000002],
   ['jina', '/jina/v1/rerank', 'top_n', 41, 0.00000205],
   ['own', '/own/v1/rerank', 'top_n', 42, 0.0000021],
+  ['together', '/together/v1/rerank', 'top_n', 43, 0.00000215],
+  ['fireworks', '/fireworks/v1/rerank', 'top_n', 44, 0.0000022],
+  ['vllm', '/vllm/v1/rerank', 'top_n', 45, 0.00000225],
 ] as const
 
 for (const [host, path, topField, tokens, cost] of HOSTS) {
@@ -109,6 +122,22 @@ for (const [host, path, topField, tokens, cost] of HOSTS) {
     if (tokens !== undefined) assert.equal(usage.prompt_tokens, tokens)
   })
 }
+
+test('Bedrock gets the body of the model’s maker, and more than 100 documents are several searches', async () => {
+  for (const [named, path, version] of [
+    ['bedrock', '/bedrock/model/cohere.rerank-v3-5%3A0/invoke', { api_version: 2 }],
+    ['amazon', '/bedrock/model/amazon.rerank-v1%3A0/invoke', {}],
+  ] as const) {
+    const { status, text } = await send(gateway, '/v1/rerank', { key, body: ask(named, { top_n: 2 }) })
+    assert.equal(status, 200, text)
+    const { results, usage } = JSON.parse(text) as Ranking
+    assert.deepEqual([results[0]?.index, results.length, usage.cost], [1, 2, 0.002])
+    assert.deepEqual(lastCall(), { path, body: { query: 'turnpike', documents: [...DOCUMENTS], top_n: 2, ...version } })
+  }
+  const documents = Array.from({ length: 101 }, () => 'A gate.')
+  const { text } = await send(gateway, '/v1/rerank', { key, body: ask('bedrock', { documents }) })
+  assert.equal((JSON.parse(text) as Ranking).usage.cost, 0.004)
+})
 
 test('the clients of Cohere’s SDK read the ranking and its billed units', async () => {
   const require = createRequire(join(await npmClient('cohere-ai@8.1.0'), 'package.json'))

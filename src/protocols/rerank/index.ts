@@ -21,10 +21,15 @@ export interface RerankOptions {
   readonly path?: string
   /** The name of the number of results. Default: `top_n`. */
   readonly topField?: 'top_n' | 'top_k'
-  /** Whether the host reports the searches that it charges for. Default: false, a call is one search. */
-  readonly reportsSearches?: boolean
+  /**
+   * The searches that the host charges for: `reported` in its answer, or `counted` here, at most as many as there can be.
+   * Default: a call is one search.
+   */
+  readonly searches?: 'reported' | 'counted'
   /** The host's documented extension fields. Default: none. */
   readonly forwards?: ForwardedFields
+  /** Changes the request. */
+  readonly request?: (body: Json) => { readonly path: string; readonly body: Json }
 }
 
 /** The name of a search in prices (`server_tools`). */
@@ -36,7 +41,7 @@ export function rerank(options: RerankOptions = {}): UpstreamProtocol {
   return wholeAnswers({
     id: 'rerank',
     forwards: options.forwards,
-    toolUses: options.reportsSearches === true ? reportedSearches : () => ONE_SEARCH,
+    toolUses: SEARCHES[options.searches ?? 'one'],
     renderRequest: (request, target) => renderRequest(request, target, { options, known }),
     parseResponse,
     parseError,
@@ -44,6 +49,13 @@ export function rerank(options: RerankOptions = {}): UpstreamProtocol {
 }
 
 const ONE_SEARCH: ToolUses = { [SEARCH]: { limit: 1, counted: 'always', param: 'documents' } }
+const SEARCHES = {
+  one: () => ONE_SEARCH,
+  reported: (request: ChatRequest): ToolUses => ({ [SEARCH]: { limit: mostSearches(request), param: 'documents' } }),
+  counted: (request: ChatRequest): ToolUses => ({
+    [SEARCH]: { limit: mostSearches(request), counted: 'always', param: 'documents' },
+  }),
+} as const
 
 /*
  * A search is a query with at most 100 documents; a document with more than 500 tokens, the query included, counts as
@@ -52,12 +64,12 @@ const ONE_SEARCH: ToolUses = { [SEARCH]: { limit: 1, counted: 'always', param: '
 const SEARCH_DOCUMENTS = 100
 const DOCUMENT_TOKENS = 500
 
-function reportedSearches(request: ChatRequest): ToolUses {
+function mostSearches(request: ChatRequest): number {
   const { query, documents } = taskOf(request, 'rerank')
   const queryTokens = textTokenBound(query)
   let chunks = 0
   for (const document of documents) chunks += Math.ceil((queryTokens + textTokenBound(document) + 1) / DOCUMENT_TOKENS)
-  return { [SEARCH]: { limit: Math.ceil(chunks / SEARCH_DOCUMENTS), param: 'documents' } }
+  return Math.ceil(chunks / SEARCH_DOCUMENTS)
 }
 
 interface Dialect {
@@ -71,8 +83,9 @@ function renderRequest(request: ChatRequest, target: RenderTarget, { options, kn
   const { path = '/rerank', topField = 'top_n' } = options
   const warnings = new Set<string>()
   const fields = forwardedFields(request, { known, target, warnings })
-  const body = { ...fields, model: target.model, query, documents, [topField]: topN }
-  return { path, body: JSON.stringify(body), warnings: [...warnings] }
+  const plain = { ...fields, model: target.model, query, documents, [topField]: topN }
+  const sent = options.request?.(plain) ?? { path, body: plain }
+  return { path: sent.path, body: JSON.stringify(sent.body), warnings: [...warnings] }
 }
 
 function parseResponse(body: string): ChatEvent[] {

@@ -33,7 +33,7 @@ export const cohere: Provider = {
   protocol,
   tasks: {
     embedding: cohereEmbeddings(),
-    rerank: rerank({ path: '/v2/rerank', reportsSearches: true, forwards: { fields: ['max_tokens_per_doc'] } }),
+    rerank: rerank({ path: '/v2/rerank', searches: 'reported', forwards: { fields: ['max_tokens_per_doc'] } }),
   },
   authorize: bearer,
   source: SOURCE,
