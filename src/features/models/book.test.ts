@@ -39,6 +39,20 @@ test('a model is listed when a provider of it is configured, and only with the d
   )
 })
 
+test('no other model stands in for one of embeddings, whose vectors are its own', () => {
+  const small = { id: 'text-embedding-3-small' }
+  const fallbacks = ['text-embedding-3-large']
+  assert.throws(() => book([{ ...small, fallbacks }]), /embedding model 'text-embedding-3-small' has fallbacks/)
+  const virtual = (...models: string[]) => ({
+    id: 'vectors',
+    candidates: models.map((model) => ({ model })),
+  })
+  const several = [virtual(small.id, ...fallbacks)]
+  assert.throws(() => book([], { virtualModels: several }), /'vectors' has several embedding models/)
+  assert.equal(book([], { virtualModels: [virtual(small.id)] }).find('vectors')?.kind, 'embedding')
+  assert.equal(book([{ id: 'gpt-4o', fallbacks: ['gpt-5.4'] }]).find('gpt-4o')?.fallbacks?.length, 1)
+})
+
 test('a model of the file needs only an ID and a deployment, and is not priced then', () => {
   const model = book([{ id: 'our-coder', deployments: [{ provider: 'local', model: 'qwen3-coder' }] }], {
     providers: new Set(['local']),

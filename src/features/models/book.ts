@@ -123,9 +123,13 @@ function namesGiven(models: readonly ConfiguredModel[]): string[] {
   return models.flatMap(({ id, aliases = [] }) => [id, ...aliases])
 }
 
+const INCOMPARABLE = 'vectors of two models cannot be compared. Give it several deployments of one model instead.'
+
 function checkFallbacks(entries: readonly ModelEntry[]): void {
   const known = entries.flatMap(({ id, aliases }) => [id, ...aliases])
-  for (const { id, fallbacks = [] } of entries) {
+  for (const { id, kind, fallbacks = [] } of entries) {
+    if (kind === 'embedding' && fallbacks.length > 0)
+      throw new Error(`The embedding model '${id}' has fallbacks; ${INCOMPARABLE}`)
     const unknown = fallbacks.find((name) => !known.includes(name))
     if (unknown === undefined) continue
     const [near] = nearest(unknown, known, 1)
@@ -134,7 +138,7 @@ function checkFallbacks(entries: readonly ModelEntry[]): void {
   }
 }
 
-/** Throws for an ID that is taken, and for a candidate that does not exist or is of another kind than the first. */
+/** Throws for an ID that is taken, and for a candidate that does not exist or is of another kind than the first, or several of embeddings. */
 function checkVirtual(virtualModels: readonly ConfiguredVirtualModel[], entries: readonly ModelEntry[]): void {
   const kinds = new Map(
     entries.flatMap(({ id, aliases, kind }) => [id, ...aliases].map((name) => [name, kind] as const)),
@@ -148,6 +152,8 @@ function checkVirtual(virtualModels: readonly ConfiguredVirtualModel[], entries:
       const isSame = (kinds.get(model) ?? 'chat') === (kinds.get(candidates[0]?.model ?? '') ?? 'chat')
       if (!isSame) throw new Error(`The virtual model '${id}' has models of several kinds.`)
     }
+    if (candidates.length > 1 && kinds.get(candidates[0]?.model ?? '') === 'embedding')
+      throw new Error(`The virtual model '${id}' has several embedding models; ${INCOMPARABLE}`)
   }
 }
 
