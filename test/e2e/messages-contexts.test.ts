@@ -1,10 +1,12 @@
 /**
- * What providers want back with the next request survives a tool loop through the Messages API: Gemini's thought
- * signatures, OpenRouter's reasoning details, Bedrock's signed reasoning. Runs on one database: it is about the wire.
+ * What providers want back with the next request survives a tool loop through the Messages and the Responses API:
+ * Gemini's thought signatures, OpenRouter's reasoning details, Bedrock's signed reasoning. Runs on one database: it is
+ * about the wire.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import { model, startGateway } from '../support/gateway.ts'
 import { answerBytes, chunk, completion, counts, frame, SSE_HEAD } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
@@ -26,7 +28,9 @@ const gateway = await startGateway({
     routing: { max_attempts: 1 },
   },
 })
-const client = new Anthropic({ apiKey: await gateway.key(), baseURL: gateway.url, maxRetries: 0 })
+const apiKey = await gateway.key()
+const client = new Anthropic({ apiKey, baseURL: gateway.url, maxRetries: 0 })
+const openai = new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 after(async () => {
   await gateway.stop()
   await provider.close()
@@ -122,6 +126,31 @@ for (const [name, answer] of Object.entries(ANSWERS)) {
       assert.doesNotMatch(sent(), /turnpike_context/)
     })
   }
+
+  test(`${name}: a loop of the Responses API returns it in an encrypted reasoning item, whole and streamed`, async () => {
+    provider.answer(answer)
+    for (const stream of [false, true]) {
+      const request = {
+        model: name,
+        tools: [{ type: 'function' as const, name: 'look', strict: false, parameters: { type: 'object' } }],
+        include: ['reasoning.encrypted_content' as const],
+        reasoning: { effort: 'low' as const },
+        max_output_tokens: 4000,
+      }
+      const create = (input: OpenAI.Responses.ResponseInput) =>
+        stream
+          ? openai.responses.stream({ ...request, input }).finalResponse()
+          : openai.responses.create({ ...request, input })
+      const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Go on.' }]
+      const { output } = await create(input)
+      const call = output.find((item) => item.type === 'function_call')
+      if (call?.type !== 'function_call') assert.fail(JSON.stringify(output))
+      assert.ok(output.some((item) => item.type === 'reasoning' && typeof item.encrypted_content === 'string'))
+      const result = { type: 'function_call_output' as const, call_id: call.call_id, output: 'seen' }
+      await create([...input, ...(output as OpenAI.Responses.ResponseInput), result])
+      assert.match(sent(), RETURNED[name] ?? assert.fail())
+    }
+  })
 
   test(`${name}: its context reaches no provider of another protocol`, async () => {
     provider.answer(answer)
