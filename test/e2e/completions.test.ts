@@ -7,18 +7,22 @@ import { model, startGateway } from '../support/gateway.ts'
 import { type ProviderCall, type Reply, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { answerNative, NATIVES } from '../support/providers/native-answers.ts'
 
+/** Hosts of OpenAI's format that fill in the middle. */
+const COMPATIBLE = ['ollama', 'vllm', 'together', 'fireworks'] as const
 const provider = await startFakeProvider(answerText)
 const anthropic = NATIVES['anthropic'] ?? assert.fail()
 const gateway = await startGateway({
   config: {
     providers: {
       own: { protocol: 'openai', base_url: `${provider.url}/own/v1` },
+      ...Object.fromEntries(COMPATIBLE.map((name) => [name, { base_url: `${provider.url}/${name}/v1`, api_key: 'k' }])),
       mistral: { base_url: `${provider.url}/mistral/v1`, api_key: 'k' },
       deepseek: { base_url: `${provider.url}/deepseek`, api_key: 'k' },
       anthropic: { ...anthropic.settings, base_url: `${provider.url}/anthropic`, api_key: 'k' },
     },
     models: [
       model('own', 'own', 'coder'),
+      ...COMPATIBLE.map((name) => model(name, name, 'coder')),
       model('codestral', 'mistral', 'codestral-2501'),
       model('other', 'mistral', 'mistral-small-latest'),
       model('deepseek', 'deepseek', 'deepseek-chat'),
@@ -71,6 +75,7 @@ function lastCall(): { readonly path: string; readonly body: Readonly<Record<str
 const FILL = { prompt: 'def add(a, b):\n', suffix: '\n', max_tokens: 20, temperature: 0, stop: ['\n\n'] }
 const HOSTS = [
   ['own', '/own/v1/completions', 'coder'],
+  ...COMPATIBLE.map((name) => [name, `/${name}/v1/completions`, 'coder'] as const),
   ['codestral', '/mistral/v1/fim/completions', 'codestral-2501'],
   ['deepseek', '/deepseek/beta/completions', 'deepseek-chat'],
 ] as const
