@@ -33,3 +33,20 @@ test('models that do not think are spared it, and that is named', () => {
     assert.deepEqual(sentTo(model), { content: 'So.', warnings: ['messages[].reasoning_content'] }, model)
   }
 })
+
+test('between results of tools and the user the assistant says something, which the API requires', () => {
+  const call = { id: 'aaaaaaaa1', type: 'function', function: { name: 'look', arguments: '{}' } } as const
+  const messages: ChatRequest['messages'] = [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: call.id, content: 'Seen.' },
+    { role: 'user', content: 'Go on.' },
+  ]
+  const target = { model: 'mistral-large-latest', maxOutputTokens: undefined }
+  const { body, warnings } = mistral.protocol.renderRequest({ ...REQUEST, messages }, target)
+  assert.deepEqual(
+    JSON.parse(body).messages.map(({ role }: { readonly role: string }) => role),
+    ['user', 'assistant', 'tool', 'assistant', 'user'],
+  )
+  assert.deepEqual(warnings, ['messages'])
+})

@@ -70,6 +70,8 @@ const OPTIONS: OpenAiChatOptions = {
   messageFields: MESSAGE_FIELDS,
   namedRoles: ['tool'],
   systemFirst: true,
+  toolMedia: true,
+  assistantAfterResults: true,
   adaptRequest: shortenToolIds,
   toolParameters: true,
   adaptBody: renameFields,
@@ -131,8 +133,8 @@ const completion: UpstreamProtocol = {
 }
 
 /**
- * Rejects unknown fields in the request and in its messages, system messages after others, and, for older models, ids of
- * tool calls of another form than its own. Always sends usage.
+ * Rejects unknown fields in the request and in its messages, system messages after others, the user right after results of
+ * tools, and, for older models, ids of tool calls of another form than its own. Always sends usage.
  */
 export const mistral: Provider = {
   id: 'mistral',

@@ -73,6 +73,10 @@ export interface OpenAiChatOptions {
   readonly namedRoles?: readonly Role[]
   /** Kinds of content that this host cannot read. */
   readonly refusedParts?: readonly ContentPart['type'][]
+  /** Whether results of tools may have images and files. Default: false, a message of the user shows them. */
+  readonly toolMedia?: boolean
+  /** Whether a message of the assistant must be between results of tools and the user; a missing one is added. */
+  readonly assistantAfterResults?: boolean
   /** Whether content of text parts alone must be a string; the parts are joined. */
   readonly joinedText?: boolean
   /** The marks of content parts to cache the prompt that this host knows. Default: none, they are dropped. */

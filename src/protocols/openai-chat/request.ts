@@ -7,6 +7,7 @@ import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts
 import { sentServerTools } from '../server-tools.ts'
 import { renderMessages } from './messages.ts'
 import type { Body, Hint, OpenAiChatOptions, Refusable } from './options.ts'
+import { placeResults } from './results.ts'
 
 interface Dialect {
   readonly options: OpenAiChatOptions
@@ -29,7 +30,7 @@ function renderRequest(original: ChatRequest, target: RenderTarget, { options, k
   const forwarding = { known, target, warnings }
   const adapted = options.adaptRequest === undefined ? original : options.adaptRequest(original)
   const hasOther = adapted.customToolsAsFunctions === true && options.customTools !== true
-  const request = hasOther ? withoutCustomTools(adapted) : adapted
+  const request = placeResults(hasOther ? withoutCustomTools(adapted) : adapted, options, warnings)
   const body: Body = { ...forwardedFields(request, forwarding) }
   addParameters(body, request, { target, options })
   addPriced(body, request, forwarding)
