@@ -26,6 +26,8 @@ export interface GatewayOptions {
   readonly under?: readonly string[]
   /** Where what the process prints goes; without it, into `output`. */
   readonly logFile?: string
+  /** `bin/turnpike.js` of another release; `cli` and `key` stay those of this one. */
+  readonly program?: string
 }
 
 export interface Gateway {
@@ -63,13 +65,17 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
   const dataDir = options.dataDir ?? join(folder, 'data')
   const configFile = join(folder, 'turnpike.yaml')
-  writeFileSync(configFile, JSON.stringify(withOpenMetrics(options.config ?? {})))
+  writeFileSync(
+    configFile,
+    JSON.stringify(options.program === undefined ? withOpenMetrics(options.config ?? {}) : options.config),
+  )
   const schema = SERVER === undefined ? undefined : await schemaOf(dataDir, SERVER)
   const args = [...(schema === undefined ? [] : ['--migrate']), ...(options.args ?? [])]
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const env = environment({ port, dataDir, configFile, own: { ...databaseVariables(schema), ...options.env } })
-    const launched = launch({ env, cwd: folder, args, logFile: options.logFile, under: options.under ?? [] })
+    const { logFile, under = [], program = PROGRAM } = options
+    const launched = launch({ env, cwd: folder, args, logFile, under, program })
     if (await ready(port, launched)) return handle({ port, dataDir, folder, env, launched, schema })
     if (attempt === PORT_ATTEMPTS || !/EADDRINUSE|is in use/.test(launched.output())) {
       launched.child.kill('SIGKILL')
@@ -126,10 +132,11 @@ function launch(parts: {
   args: readonly string[]
   logFile: string | undefined
   under: readonly string[]
+  program: string
 }): Launched {
-  const { env, cwd, args, logFile, under } = parts
+  const { env, cwd, args, logFile, under, program } = parts
   const target = logFile === undefined ? 'pipe' : openSync(logFile, 'a')
-  const [command = process.execPath, ...rest] = [...under, process.execPath, PROGRAM, 'serve', ...args]
+  const [command = process.execPath, ...rest] = [...under, process.execPath, program, 'serve', ...args]
   const child = spawn(command, rest, { env, cwd, stdio: ['ignore', target, target] })
   if (typeof target === 'number') closeSync(target)
   let output = ''
