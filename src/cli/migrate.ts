@@ -6,7 +6,9 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { OpenOptions } from '../db/database.ts'
-import { migrate as applyMigrations, MIGRATIONS, pendingMigrations } from '../db/migrate.ts'
+import type { DialectName } from '../db/dialect.ts'
+import { migrate as applyMigrations, MIGRATIONS, pendingMigrations, planMigrations } from '../db/migrate.ts'
+import { WAITING } from '../db/migrations/locks.ts'
 import type { Compared } from '../db/move/compare.ts'
 import { moveDatabase } from '../db/move/move.ts'
 import { databaseFile, databaseLocation, openDatabase } from '../db/open.ts'
@@ -21,13 +23,29 @@ export interface MoveOptions {
   readonly batch?: number
 }
 
-/** Applies pending migrations and prints their names; with `dryRun` only prints them. */
+/** Applies pending migrations and prints their names; with `dryRun` only prints them, with their SQL and its locks. */
 export async function migrate({ dryRun = false }: { readonly dryRun?: boolean }): Promise<void> {
   const location = databaseLocation(await loadCliConfig())
   const isMissing = 'path' in location && !existsSync(location.path)
   const names = dryRun && isMissing ? MIGRATIONS.map(({ name }) => name) : await migrateAt(location, dryRun)
-  for (const name of names) process.stdout.write(`${dryRun ? 'would apply' : 'applied'} ${name}\n`)
+  if (dryRun) printPlan(names, 'path' in location ? 'sqlite' : 'postgres')
+  else for (const name of names) process.stdout.write(`applied ${name}\n`)
   if (names.length === 0) process.stdout.write('The schema is current.\n')
+}
+
+/** A transaction keeps its locks until it ends, so that the sum of all is what others wait for. */
+function printPlan(names: readonly string[], dialect: DialectName): void {
+  for (const { name, statements } of planMigrations(names, dialect)) {
+    process.stdout.write(`would apply ${name}\n`)
+    for (const { sql, locks } of statements) {
+      process.stdout.write(`${sql};\n`)
+      if (dialect === 'sqlite') continue
+      const texts = locks.map(({ table, mode }) => `${mode} on ${table} (${WAITING[mode]})`)
+      process.stdout.write(`  -- locks: ${texts.join(', ') || 'none'}\n`)
+    }
+  }
+  const locks = dialect === 'sqlite' ? 'writes of others wait' : 'it keeps its locks until it ends'
+  if (names.length > 0) process.stdout.write(`All of it is one transaction: ${locks}.\n`)
 }
 
 async function migrateAt(location: OpenOptions, dryRun: boolean): Promise<readonly string[]> {

@@ -63,7 +63,7 @@ function addServer(program: Command, version: string): void {
   program
     .command('migrate')
     .description('apply pending migrations to the database')
-    .option('--dry-run', 'print the changes without applying them', false)
+    .option('--dry-run', 'print the SQL and its locks without running it', false)
     .action(lazily(() => import('./migrate.ts'), 'migrate'))
 }
 

@@ -1,7 +1,7 @@
 /** Brings a database to the schema of this release. Forward only: an older release refuses a newer database. */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { OpenedDatabase } from './database.ts'
-import { dialectOf } from './dialect.ts'
+import { type DialectName, dialectOf } from './dialect.ts'
 import { attempts, firstSchema, instances, money, usageReports } from './migrations/0001-0005.ts'
 import { identities, jobs, webhooks } from './migrations/0006-0008.ts'
 import {
@@ -25,6 +25,7 @@ import { teams, telemetryDestinations } from './migrations/0021-0025.ts'
 import { attribution } from './migrations/attribution.ts'
 import { budgets } from './migrations/budgets.ts'
 import { guardrails } from './migrations/guardrails.ts'
+import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { rejections } from './migrations/rejections.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
@@ -74,6 +75,18 @@ export const MIGRATIONS: readonly Migration[] = [
 export async function pendingMigrations(db: Kysely<Database>): Promise<readonly string[]> {
   const applied = await appliedMigrations(db)
   return MIGRATIONS.filter(({ name }) => !applied.has(name)).map(({ name }) => name)
+}
+
+/** The statements of pending migrations, by their names, as `migrate` would run them. */
+export function planMigrations(
+  pending: readonly string[],
+  dialect: DialectName,
+): readonly { readonly name: string; readonly statements: readonly PlannedStatement[] }[] {
+  const planner = createPlanner(dialect)
+  return MIGRATIONS.map(({ name, statements }) => ({
+    name,
+    statements: pending.includes(name) ? planner.plan(statements) : planner.pass(statements),
+  })).filter(({ name }) => pending.includes(name))
 }
 
 /**

@@ -3,7 +3,7 @@
  * port of this machine, gone with the process that started it, however that ends.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -18,6 +18,8 @@ const USER = 'turnpike'
 export interface PostgresServerOptions {
   /** Beside those of the test servers, as in `postgresql.conf`. */
   readonly settings?: Readonly<Record<string, string>>
+  /** A base backup, which is recovered to what `settings` say, in place of a new cluster. */
+  readonly backup?: string
 }
 
 export interface PostgresServer {
@@ -41,7 +43,7 @@ interface Runner {
   readonly gid?: number
 }
 
-export async function startPostgres({ settings = {} }: PostgresServerOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ settings = {}, backup }: PostgresServerOptions = {}): Promise<PostgresServer> {
   const bin = dirname(findTool('postgres'))
   const runner = findRunner()
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'turnpike-postgres-'))
@@ -53,7 +55,13 @@ export async function startPostgres({ settings = {} }: PostgresServerOptions = {
     const env = { ...process.env, OUT: join(folder, 'out'), LC_ALL: 'C' }
     await promisify(execFile)('sh', ['-c', script, 'sh', join(bin, program), ...args], { ...runner, cwd: folder, env })
   }
-  await run('initdb', '-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-sync', ...localeOf(bin))
+  if (backup === undefined) {
+    await run('initdb', '-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-sync', ...localeOf(bin))
+  } else {
+    cpSync(backup, data, { recursive: true })
+    writeFileSync(join(data, 'recovery.signal'), '')
+    if (runner.uid !== undefined) await promisify(execFile)('chown', ['-R', `${runner.uid}:${runner.gid}`, data])
+  }
   const undertaker = watchOver({ bin, folder, runner })
   const start = async (port: number): Promise<void> => {
     const options = Object.entries({ ...SETTINGS, ...settings, port: String(port) })
