@@ -16,6 +16,8 @@ export default defineConfig({
     // Every file of its own: the policy of the pages knows no `data:` scripts or styles.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // Of the packages that end up in the files, served beside them.
+    license: { fileName: 'licenses.txt' },
     chunkSizeWarningLimit: 400,
     rolldownOptions: {
       output: {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { installWebhooksPackage } from '../test/support/webhooks/packed-package.ts'
+import { billOfMaterials, licenceOf, thirdPartyNotices } from './notices.ts'
 import { ROOT } from './source-files.ts'
 
 interface LockedPackage {
@@ -38,6 +39,38 @@ test('the platform packages of Node.js have one version', () => {
   const versions = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('node-'))
   assert.ok(versions.length >= 5)
   assert.equal(new Set(versions.map(([, version]) => version)).size, 1)
+})
+
+test('the bill of materials has every package that users install, under a licence that is known', () => {
+  const bill = billOfMaterials()
+  assert.deepEqual([bill.bomFormat, bill.metadata.component.name], ['CycloneDX', 'turnpike'])
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, LockedPackage & { readonly dev?: true; readonly link?: true }>>
+  }
+  const locked = Object.entries(packages).filter(
+    ([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link,
+  )
+  const names = new Set(bill.components.map(({ name, version }) => `${name}@${version}`))
+  const installed = locked.map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
+  assert.ok(bill.components.length > 80)
+  assert.deepEqual(
+    installed.filter((name) => !names.has(name)),
+    [],
+  )
+  assert.equal(names.size, new Set(installed).size)
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  for (const [name, version] of Object.entries(dependencies)) assert.ok(names.has(`${name}@${version}`), name)
+  assert.deepEqual(
+    bill.components.filter(
+      (component) => !/^[\w.() -]+$/.test(licenceOf(component)) || licenceOf(component) === 'unknown',
+    ),
+    [],
+  )
+  const notices = thirdPartyNotices(bill)
+  for (const name of names) assert.ok(notices.includes(`\n${name.replace(/@(?=[^@]*$)/, ' ')}\nLicence: `), name)
+  assert.match(notices, /Permission is hereby granted, free of charge/)
 })
 
 test('turnpike-webhooks runs from its package, without dependencies', (t) => {
