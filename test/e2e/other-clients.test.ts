@@ -7,6 +7,7 @@ import { tool as langchainTool } from '@langchain/core/tools'
 import { ChatOpenAI } from '@langchain/openai'
 import { generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
+import { createTurnpike, TurnpikeError } from '../../packages/client/src/index.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import {
   bodyOf,
@@ -129,3 +130,41 @@ for (const mode of ['whole', 'streamed'] as const) {
     )
   })
 }
+
+const turnpike = createTurnpike({ baseUrl: `${gateway.url}/`, apiKey: key })
+
+test('@turnpike/client calls endpoints by their types, and reads streams event by event', async () => {
+  provider.answer(ordinary)
+  const answer = await turnpike.api.POST('/v1/chat/completions', {
+    body: { model: 'm1', messages: [{ role: 'user', content: 'hi' }] },
+  })
+  assert.equal(answer.response.status, 200)
+  const { data: usage } = await turnpike.api.GET('/v1/usage', { params: { query: { group_by: 'model' } } })
+  assert.ok((usage?.total_requests ?? 0) > 0)
+  const texts: string[] = []
+  for await (const { data } of turnpike.stream('/v1/chat/completions', WEATHERLESS)) texts.push(data)
+  assert.ok(texts.length > 1)
+  assert.ok(texts.every((text) => JSON.parse(text).object === 'chat.completion.chunk'))
+  const kinds: (string | undefined)[] = []
+  for await (const { event } of turnpike.stream('/v1/messages', { ...WEATHERLESS, max_tokens: 9 })) kinds.push(event)
+  assert.deepEqual([kinds[0], kinds.at(-1)], ['message_start', 'message_stop'])
+})
+
+const WEATHERLESS = { model: 'm1', messages: [{ role: 'user', content: 'hi' }] }
+
+test('@turnpike/client rejects with the code of a refusal, and of a stream that fails', async () => {
+  const read = async (body: object) => {
+    for await (const event of turnpike.stream('/v1/chat/completions', body)) void event
+  }
+  await assert.rejects(read({ ...WEATHERLESS, model: 'none' }), (error: TurnpikeError) => {
+    assert.ok(error instanceof TurnpikeError)
+    assert.deepEqual([error.status, error.code], [422, 'model_not_found'])
+    return /^req_/.test(error.requestId ?? '')
+  })
+  provider.answer(async (_, reply) => {
+    reply.head(200, SSE_HEAD)
+    await reply.write(frame(chunk({ content: 'one' })))
+    reply.cut()
+  })
+  await assert.rejects(read(WEATHERLESS), (error) => error instanceof TurnpikeError && error.code !== undefined)
+})
