@@ -14,7 +14,15 @@ import { readHomeSearch } from './pages/home/search.ts'
 import { readModelsSearch } from './pages/models/search.ts'
 import { readPlaygroundSearch } from './pages/playground/search.ts'
 import { readRequestsSearch } from './pages/requests/search.ts'
-import { readAccountsSearch, readAuditSearch, readKeysSearch, readListSearch } from './pages/settings/search.ts'
+import {
+  readAccountsSearch,
+  readAuditSearch,
+  readBudgetsSearch,
+  readKeysSearch,
+  readListSearch,
+  readTeamSearch,
+  readTeamsSearch,
+} from './pages/settings/search.ts'
 import { readUsageSearch } from './pages/usage/search.ts'
 import { readWebhookSearch } from './pages/webhooks/search.ts'
 import { LostPage, PageFailed, PagePending, Shell } from './shell/shell.tsx'
@@ -138,6 +146,24 @@ const members = createRoute({
   path: '/members',
   component: lazyRouteComponent(() => import('./pages/settings/members/members-page.tsx'), 'MembersPage'),
 })
+const teams = createRoute({
+  getParentRoute: inSettings,
+  path: '/teams',
+  validateSearch: readTeamsSearch,
+  component: lazyRouteComponent(() => import('./pages/settings/teams/teams-page.tsx'), 'TeamsPage'),
+})
+const team = createRoute({
+  getParentRoute: inSettings,
+  path: '/teams/$teamId',
+  validateSearch: readTeamSearch,
+  component: lazyRouteComponent(() => import('./pages/settings/teams/team-page.tsx'), 'TeamPage'),
+})
+const budgets = createRoute({
+  getParentRoute: inSettings,
+  path: '/budgets',
+  validateSearch: readBudgetsSearch,
+  component: lazyRouteComponent(() => import('./pages/settings/budgets/budgets-page.tsx'), 'BudgetsPage'),
+})
 const devices = createRoute({
   getParentRoute: inSettings,
   path: '/devices',
@@ -195,6 +221,9 @@ const routeTree = root.addChildren([
     keys,
     providerKeys,
     members,
+    teams,
+    team,
+    budgets,
     devices,
     sessions,
     providers,

@@ -1,9 +1,10 @@
 /** Members, devices, sessions, the audit log and appearance in the dashboard. Runs on one database: later tests find what earlier ones did in the log. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
+import type { Person } from '../support/browser/signed-in.ts'
 
 const endings: (() => unknown)[] = []
 let browser: Browser
@@ -225,6 +226,88 @@ test('a page that cannot be loaded says so', async (t) => {
   }
 })
 
+const MODEL = 'turnpike-simulator'
+
+test('a team is made, gets a member, a key and a budget that blocks its requests until it is raised', async (t) => {
+  const person = await dashboard.member('developer')
+  const { db } = dashboard.database
+  await db.updateTable('person').set({ name: 'Katherine Johnson' }).where('id', '=', person.userId).execute()
+  const page = await dashboard.open(t, browser, '/settings/teams')
+  await button(page, 'Create team').first().click()
+  const form = page.getByRole('dialog', { name: 'Create a team' })
+  await form.getByText('Enter a name.').waitFor()
+  assert.equal(await button(page, 'Create team').last().isDisabled(), true)
+  await form.getByLabel('Name').fill('Trajectories')
+  await form.getByLabel('Selected endpoints').check()
+  await form.getByLabel('Chat completions').check()
+  await form.getByRole('button', { name: 'Create team' }).click()
+  await heading(page, 'Trajectories')
+  const teamId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+
+  await button(page, 'Add member').click()
+  await page.getByRole('combobox', { name: 'Person' }).fill('Kath')
+  await page.getByRole('option', { name: 'Katherine Johnson' }).click()
+  await page.getByRole('dialog').getByLabel('Viewer').check()
+  await page.getByRole('dialog').getByRole('button', { name: 'Add member' }).click()
+  const row = page.getByRole('row', { name: /Katherine Johnson/ })
+  await row.getByRole('combobox').click()
+  await page.getByRole('option', { name: /^Admin/ }).click()
+  await row.getByRole('combobox').getByText('Admin').waitFor()
+
+  await button(page, 'Add budget').click()
+  const budget = page.getByRole('dialog', { name: 'Create a budget' })
+  await budget.getByLabel('Limit').fill('0.000001')
+  await budget.getByRole('button', { name: 'Create budget' }).click()
+  await page.getByText('$0.000001 a month').waitFor()
+
+  const token = await dashboard.token(await dashboard.browser(dashboard.owner))
+  const made = await dashboard.ask('POST', '/v1/keys', { token, body: { name: 'Orbiter', team_id: teamId } })
+  const ask = async () => {
+    const body = { model: MODEL, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 200 }
+    const answer = await dashboard.ask('POST', '/v1/chat/completions', {
+      token: made.json<{ key: string }>().key,
+      body,
+    })
+    return [answer.statusCode, answer.json<{ error?: { code: string } }>().error?.code]
+  }
+  assert.deepEqual(await ask(), [402, 'team_budget_exceeded'])
+  await page.getByRole('link', { name: '$0.000001 a month' }).click()
+  await button(page, 'Raise for a time').click()
+  const sheet = page.getByRole('dialog', { name: 'Budget' })
+  await sheet.getByLabel('Amount').fill('5')
+  await sheet.getByLabel('Until').fill('2031-01-01T00:00')
+  await sheet.getByText('Enter a reason.').waitFor()
+  await sheet.getByLabel('Reason').fill('The launch is on Monday')
+  await sheet.getByRole('button', { name: 'Raise', exact: true }).click()
+  await sheet.getByRole('listitem').getByText('The launch is on Monday').waitFor()
+  assert.deepEqual(await ask(), [200, undefined])
+  await button(page, 'End').click()
+  await confirm(page, 'End raise')
+  await page.keyboard.press('Escape')
+  await page.getByRole('table', { name: 'Budgets' }).getByText('of $0.000001').waitFor()
+  assert.deepEqual(await ask(), [402, 'team_budget_exceeded'])
+
+  await showsTeamTo(t, person, { teamId })
+  await button(page, 'Archive').click()
+  await question(page).getByLabel('Type Trajectories to confirm').fill('Trajectories')
+  await confirm(page, 'Archive team')
+  await page.getByText('Its keys are rejected; its usage stays.').waitFor()
+  assert.deepEqual(await ask(), [401, 'invalid_credential'])
+})
+
+/** Who is an admin of the team alone decides who is in it, and neither what it may spend nor what it may use. */
+async function showsTeamTo(t: TestContext, as: Person, { teamId }: { readonly teamId: string }): Promise<void> {
+  const page = await dashboard.open(t, browser, `/settings/teams/${teamId}`, { as })
+  await button(page, 'Add member').waitFor()
+  await page.getByText('$0.000001 a month').waitFor()
+  for (const name of ['Edit', 'Archive', 'Add budget']) assert.equal(await button(page, name).count(), 0, name)
+  await page.goto(`${dashboard.url}/app/settings/budgets`)
+  await page.getByRole('link', { name: /Trajectories/ }).click()
+  await page.getByRole('dialog', { name: 'Budget' }).getByText('Since').waitFor()
+  for (const name of ['Raise for a time', 'Remove', 'Save changes'])
+    assert.equal(await button(page, name).count(), 0, name)
+}
+
 /** Colors go over into each other, and are measured when they are there. */
 const SETTLED = `new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
   .then(() => Promise.allSettled(document.getAnimations().filter(isShort).map(({ finished }) => finished)))
@@ -233,6 +316,8 @@ function isShort({ effect }) { return effect.getComputedTiming().endTime < 1000 
 const VIEWS = [
   ['API keys', '/settings/keys'],
   ['Members', '/settings/members'],
+  ['Teams', '/settings/teams?status=archived'],
+  ['Budgets', '/settings/budgets'],
   ['Connected devices', '/settings/devices?state=all'],
   ['Sessions', '/settings/sessions'],
   ['Audit log', '/settings/audit'],
@@ -264,6 +349,14 @@ test('axe finds nothing in either theme, and nothing scrolls sideways at 320 and
   await page.goto(`${dashboard.url}/app/settings/keys?create=1`)
   await page.getByLabel('Selected scopes').check()
   await look('Create an API key')
+  await page.goto(`${dashboard.url}/app/settings/budgets`)
+  await page.getByRole('link', { name: /Trajectories/ }).click()
+  await button(page, 'Save changes').waitFor()
+  await look('Budget')
+  await page.goto(`${dashboard.url}/app/settings/teams?status=archived`)
+  await page.getByRole('link', { name: /Trajectories/ }).click()
+  await page.getByRole('row', { name: /Katherine Johnson/ }).waitFor()
+  await look('Team')
   await page.goto(`${dashboard.url}/app/settings/keys?status=all`)
   await page.getByRole('link', { name: /A name that goes on/ }).click()
   await page.getByRole('button', { name: 'Save changes' }).waitFor()

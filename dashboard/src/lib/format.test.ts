@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
+  formatBriefUsd,
   formatBytes,
   formatCompact,
   formatCount,
@@ -20,6 +21,15 @@ test('totals are to the cent, halves away from zero', () => {
   assert.equal(formatUsd(-1.005, 'total'), '−$1.01')
   assert.equal(formatUsd(0.004999999, 'total'), '$0.00')
   assert.equal(formatUsd(1_234_567.999, 'total'), '$1,234,568.00')
+})
+
+test('amounts in brief are to the cent, and below a cent of two digits', () => {
+  assert.equal(formatBriefUsd(1234.567), '$1,234.57')
+  assert.equal(formatBriefUsd(0), '$0.00')
+  assert.equal(formatBriefUsd(0.01), '$0.01')
+  assert.equal(formatBriefUsd(0.004217), '$0.0042')
+  assert.equal(formatBriefUsd(-0.0000019), '−$0.0000019')
+  assert.equal(formatBriefUsd(1e-9), '$0.000000001')
 })
 
 test('rows have every digit, two decimals at least', () => {

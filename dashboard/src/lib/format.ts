@@ -37,6 +37,12 @@ function dollars(nano: bigint): string {
   return `$${whole.format(BigInt(units))}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
 }
 
+/** Cents, and below a cent the two digits that say something: `$12.35`, `$0.0042`. The exact amount belongs nearby. */
+export function formatBriefUsd(usd: number): string {
+  const size = Math.abs(usd)
+  return size === 0 || size >= 0.01 ? formatUsd(usd, 'total') : formatUsd(Number(usd.toPrecision(2)))
+}
+
 /** A price per million tokens, `$2.50`; a dash for one that is not known. */
 export function formatPrice(usdPerMillion: number | null): string {
   return usdPerMillion === null ? DASH : formatUsd(usdPerMillion)

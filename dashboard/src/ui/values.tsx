@@ -1,6 +1,6 @@
 /** Single values as they stand in rows, totals and lists. */
 import type { ReactNode } from 'react'
-import { formatCount, formatMs, formatUsd } from '../lib/format.ts'
+import { formatBriefUsd, formatCount, formatMs, formatUsd } from '../lib/format.ts'
 import { formatDateTime, relativeTime } from '../lib/time.ts'
 import { classNames } from './class-names.ts'
 import { useNow, useTimeZone } from './time-zone.ts'
@@ -21,6 +21,15 @@ export function Dash() {
 export function Usd({ value, style = 'row' }: { readonly value: Maybe<number>; readonly style?: 'total' | 'row' }) {
   if (value === null || value === undefined) return <Dash />
   return <span className="whitespace-nowrap tabular-nums">{formatUsd(value, style)}</span>
+}
+
+/** An amount in brief; all its digits are in the title. */
+export function Amount({ value }: { readonly value: number }) {
+  return (
+    <span title={formatUsd(value)} className="whitespace-nowrap tabular-nums">
+      {formatBriefUsd(value)}
+    </span>
+  )
 }
 
 export function Tokens({ value }: { readonly value: Maybe<number> }) {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { BudgetId } from '../../../src/domain/ids.ts'
 import { WHOLE_LIFE_MS } from '../../../src/features/sessions/queries.ts'
 import { ADDER, QUICK_FIX } from '../agents/agent-site.ts'
 import { createBareRepository } from '../agents/git-repositories.ts'
@@ -74,6 +75,7 @@ interface Filled {
   readonly agentId: string
   readonly requestId: string
   readonly keyId: string
+  readonly teamId: string
   readonly invoiceId: string
 }
 
@@ -85,11 +87,13 @@ async function fill(dashboard: Dashboard): Promise<Filled> {
   const { retried } = await seedRequests(dashboard, { count: 1_500, days: 14 })
   const token = await dashboard.token(await dashboard.browser(dashboard.owner))
   await addKeys(dashboard, token)
+  const teamId = await addTeams(dashboard, token)
+  await attribute(dashboard)
   const agentId = await runAgents(dashboard, token)
   const { busy } = await logWebhooks(database, accountId) // after the agents, whose events nobody could deliver
   await makeOlder(dashboard)
   const invoices = (await dashboard.ask('GET', '/v1/invoices', { token })).json<{ data: readonly { id: string }[] }>()
-  return { webhookId: busy, agentId, requestId: retried, keyId, invoiceId: invoices.data[0]?.id ?? '' }
+  return { webhookId: busy, agentId, requestId: retried, keyId, teamId, invoiceId: invoices.data[0]?.id ?? '' }
 }
 
 /** What was added just now came one after the other in the last months. */
@@ -163,6 +167,82 @@ async function addKeys(dashboard: Dashboard, token: string): Promise<void> {
   await dashboard.ask('PATCH', '/v1/account', { token, body })
 }
 
+const TEAMS = [
+  { name: 'Search', models: ['gpt-5.4-mini', 'claude-sonnet-4-6'], endpoints: ['chat', 'responses'] },
+  { name: 'Support', requests_per_minute: 300 },
+  { name: 'Research' },
+] as const
+const BUDGETS = [
+  { level: 'account', budgets: [{ usd: 1_200, window: 'quarter', timezone: 'Europe/Berlin' }] },
+  { level: 'tag', subject: 'customer=northwind', budgets: [{ usd: 40, window: 'day', action: 'warn' }] },
+] as const
+/** What is spent of the budgets, the newest first. */
+const SPENT_SHARES = [0.34, 0.91, 1.02, 0.12, 0.6]
+
+/** @returns The id of one with members, a key and budgets. */
+async function addTeams(dashboard: Dashboard, token: string): Promise<string> {
+  const [first, ...others] = await Promise.all(TEAMS.map((team) => post(dashboard, token, ['/v1/teams', team])))
+  const people = await dashboard.database.db.selectFrom('member').select('user_id').orderBy('user_id').execute()
+  for (const [index, { user_id }] of people.slice(1, 4).entries()) {
+    const role = (['admin', 'member', 'viewer'] as const)[index] ?? 'member'
+    await post(dashboard, token, [`/v1/teams/${first?.id}/members`, { user_id, role }])
+  }
+  await post(dashboard, token, ['/v1/keys', { name: 'Search indexer', team_id: first?.id, tags: { env: 'prod' } }])
+  const ofTeams = [
+    {
+      level: 'team',
+      subject: first?.id,
+      budgets: [
+        { usd: 250, window: 'month' },
+        { usd: 20, window: 'day' },
+      ],
+    },
+    { level: 'team', subject: others[0]?.id, budgets: [{ usd: 90, window: 'week', action: 'warn' }] },
+  ]
+  for (const body of [...ofTeams, ...BUDGETS]) await dashboard.ask('PUT', '/v1/budgets', { token, body })
+  await spend(dashboard, token)
+  return first?.id ?? ''
+}
+
+async function spend({ ask, database: { db }, firstAccount }: Dashboard, token: string): Promise<void> {
+  const list = (await ask('GET', '/v1/budgets', { token })).json<{
+    data: readonly { id: BudgetId; usd: number; window_start: string }[]
+  }>()
+  for (const [index, { id, usd, window_start: start }] of list.data.entries()) {
+    const spent = BigInt(Math.round((SPENT_SHARES[index] ?? 0) * usd * 1e9))
+    const window = { account_id: firstAccount, budget_id: id, starts_at: Date.parse(start) }
+    await db
+      .insertInto('budget_window')
+      .values({ ...window, spent_nano_usd: spent, held_nano_usd: BigInt(index === 0 ? Math.round(usd * 3e7) : 0) })
+      .execute()
+  }
+  await db
+    .updateTable('budget')
+    .set({ created_at: Date.now() - 20 * DAY_MS })
+    .execute()
+  const ends_at = new Date(Date.now() + 2 * DAY_MS).toISOString()
+  const raise = { usd: 60, ends_at, reason: 'Load test before the launch of the new search' }
+  await ask('POST', `/v1/budgets/${list.data[0]?.id}/raises`, { token, body: raise })
+}
+
+const CUSTOMERS = ['northwind', 'contoso', 'fabrikam', 'adventure-works', 'tailspin']
+
+/** Most requests have tags, and half of them a team. */
+async function attribute({ database: { db }, firstAccount }: Dashboard): Promise<void> {
+  const teams = await db.selectFrom('team').select('id').orderBy('id').execute()
+  const rows = await db.selectFrom('completion').select('id').where('account_id', '=', firstAccount).execute()
+  for (const [index, { id }] of rows.entries()) {
+    const customer = CUSTOMERS[(index * index) % 7]
+    const tags = customer === undefined ? null : `customer=${customer},env=${index % 5 === 0 ? 'staging' : 'prod'}`
+    await db
+      .updateTable('completion')
+      .set({ tags, team_id: teams[index % 6]?.id ?? null })
+      .where('account_id', '=', firstAccount)
+      .where('id', '=', id)
+      .execute()
+  }
+}
+
 /** @returns The id of one that completed. */
 async function runAgents(dashboard: Dashboard, token: string): Promise<string> {
   const about = { repository: 'acme/adder', model: 'turnpike-simulator' }
@@ -186,7 +266,14 @@ async function post(
   return answer.json<{ id: string }>()
 }
 
-function viewsOf({ webhookId, agentId, requestId, keyId, invoiceId }: Filled): Readonly<Record<string, string>> {
+function viewsOf({
+  webhookId,
+  agentId,
+  requestId,
+  keyId,
+  teamId,
+  invoiceId,
+}: Filled): Readonly<Record<string, string>> {
   return {
     home: '/',
     playground: '/playground',
@@ -208,6 +295,12 @@ function viewsOf({ webhookId, agentId, requestId, keyId, invoiceId }: Filled): R
     'keys-create': '/settings/keys?create=1',
     'provider-keys': '/settings/provider-keys',
     members: '/settings/members',
+    teams: '/settings/teams',
+    'teams-create': '/settings/teams?create=1',
+    team: `/settings/teams/${teamId}`,
+    'team-member': `/settings/teams/${teamId}?edit=member`,
+    budgets: '/settings/budgets',
+    'budgets-create': '/settings/budgets?create=1',
     devices: '/settings/devices',
     sessions: '/settings/sessions',
     audit: '/settings/audit',

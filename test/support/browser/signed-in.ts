@@ -45,7 +45,7 @@ export interface AppForTests {
   readonly ask: (method: Method, url: string, request?: Asked) => Promise<LightMyRequestResponse>
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 interface Asked {
   readonly headers?: Readonly<Record<string, string>>
   readonly token?: string

@@ -6,11 +6,11 @@ import { formatCount, formatPercent, formatUsd, plural } from '../../lib/format.
 import { formatDate, monthName } from '../../lib/time.ts'
 import { monthUsageQuery } from '../../shell/balance-chip.tsx'
 import { LinkButton } from '../../ui/button.tsx'
-import { classNames } from '../../ui/class-names.ts'
 import { Notice } from '../../ui/notice.tsx'
 import { Card, Stat } from '../../ui/page.tsx'
 import { Loaded, Skeleton } from '../../ui/states.tsx'
 import { useNow } from '../../ui/time-zone.ts'
+import { UsedBar } from '../../ui/used-bar.tsx'
 import { addMonths, available, costPerDay, daysLeft, monthAt } from './months.ts'
 import { type Account, accountQuery, lastDaysQuery, type Usage } from './queries.ts'
 
@@ -171,33 +171,4 @@ function BudgetSpent({ budget }: { readonly budget: number }) {
       Requests are rejected with 402 until you raise it, or until {next}, 00:00 UTC.
     </Notice>
   )
-}
-
-interface UsedBarProps {
-  /** 1: all of it. More is shown as all. */
-  readonly share: number
-  readonly className?: string
-}
-
-const NEARLY = 0.8
-
-/** How much of something is used, for the eye: the number itself stands beside it. */
-function UsedBar({ share, className }: UsedBarProps) {
-  const shown = Math.min(1, Math.max(0, share))
-  return (
-    <span
-      aria-hidden
-      className={classNames('block h-1.5 overflow-hidden rounded-full border border-line bg-sunken', className)}
-    >
-      <span
-        style={{ width: `${shown * 100}%` }}
-        className={classNames('keep-colors block h-full rounded-full', toneOf(share))}
-      />
-    </span>
-  )
-}
-
-function toneOf(share: number): string {
-  if (share >= 1) return 'bg-bad'
-  return share >= NEARLY ? 'bg-warn' : 'bg-accent'
 }

@@ -21,6 +21,51 @@ export function readKeysSearch(raw: Record<string, unknown>): KeysSearch {
   })
 }
 
+export const TEAM_TABS = ['active', 'archived'] as const
+export type TeamTab = (typeof TEAM_TABS)[number]
+
+export interface TeamsSearch {
+  readonly status?: TeamTab
+  /** Whether a team is being made. */
+  readonly create?: '1'
+}
+
+export function readTeamsSearch(raw: Record<string, unknown>): TeamsSearch {
+  return present({ status: readChoice(raw, 'status', TEAM_TABS), create: readChoice(raw, 'create', ['1']) })
+}
+
+export const TEAM_FORMS = ['settings', 'member', 'budget'] as const
+
+export interface TeamSearch {
+  /** What is being changed or added. */
+  readonly edit?: (typeof TEAM_FORMS)[number]
+  /** The budget whose sheet is open. */
+  readonly budget?: string
+}
+
+export function readTeamSearch(raw: Record<string, unknown>): TeamSearch {
+  return present({ edit: readChoice(raw, 'edit', TEAM_FORMS), budget: readText(raw, 'budget') })
+}
+
+export const BUDGET_TABS = ['account', 'team', 'member', 'key', 'tag'] as const
+export type BudgetTab = (typeof BUDGET_TABS)[number]
+
+export interface BudgetsSearch {
+  readonly level?: BudgetTab
+  /** The budget whose sheet is open. */
+  readonly budget?: string
+  /** Whether a budget is being made. */
+  readonly create?: '1'
+}
+
+export function readBudgetsSearch(raw: Record<string, unknown>): BudgetsSearch {
+  return present({
+    level: readChoice(raw, 'level', BUDGET_TABS),
+    budget: readText(raw, 'budget'),
+    create: readChoice(raw, 'create', ['1']),
+  })
+}
+
 export interface AuditSearch extends PeriodSearch {
   readonly action?: string
   /** The id of a person, a key or a device. */

@@ -1,5 +1,5 @@
 /** Forms: under way, refused, and what was typed kept. */
-import { createContext, type FormEvent, type ReactNode, useContext, useState } from 'react'
+import { createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react'
 import { type ApiProblem, problemOf } from '../../api/problem.ts'
 import { Button } from '../button.tsx'
 import { classNames } from '../class-names.ts'
@@ -13,6 +13,8 @@ export interface FormProps {
   readonly onCancel?: (() => void) | undefined
   /** Not ready to be sent. */
   readonly disabled?: boolean | undefined
+  /** What is still needed, beside the button: "Enter a name." It is disabled until then. */
+  readonly missing?: string | undefined
   readonly danger?: boolean | undefined
   readonly className?: string
 }
@@ -20,7 +22,9 @@ export interface FormProps {
 const FormProblem = createContext<ApiProblem | undefined>(undefined)
 
 export function Form(props: FormProps) {
-  const { onSubmit, children, submitLabel, onCancel, disabled = false, danger = false, className } = props
+  const { onSubmit, children, submitLabel, onCancel, missing, danger = false, className } = props
+  const disabled = props.disabled === true || missing !== undefined
+  const reasonId = useId()
   const { pending, problem, submit } = useSubmit(onSubmit)
   const send = (event: FormEvent) => {
     event.preventDefault()
@@ -32,9 +36,20 @@ export function Form(props: FormProps) {
       <form onSubmit={send} aria-busy={pending || undefined} className={classNames('flex flex-col gap-5', className)}>
         {problem !== undefined && <ProblemSummary problem={problem} />}
         {children}
-        <div className="flex flex-wrap justify-end gap-2">
+        <div className="flex flex-wrap items-center justify-end gap-2">
+          {missing !== undefined && (
+            <p id={reasonId} className="mr-auto text-sm text-soft">
+              {missing}
+            </p>
+          )}
           {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
-          <Button type="submit" variant={danger ? 'danger' : 'primary'} pending={pending} disabled={disabled}>
+          <Button
+            type="submit"
+            variant={danger ? 'danger' : 'primary'}
+            pending={pending}
+            disabled={disabled}
+            aria-describedby={missing === undefined ? undefined : reasonId}
+          >
             {submitLabel}
           </Button>
         </div>

@@ -1,15 +1,13 @@
-import { X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useMe } from '../../../api/me.ts'
 import { problemOf } from '../../../api/problem.ts'
-import { Combobox } from '../../../ui/form/combobox.tsx'
 import { TextArea, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
 import { SelectField } from '../../../ui/form/select-field.tsx'
 import { CheckboxGroup, RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { DELEGATING_SCOPES, mayGiveAll, RIGHTS, SCOPES, type Scope } from '../members/rights.ts'
 import { expiryChoices, isLimited, isReady, type KeyDraft, type KeyLimits, problemsOf, scopesOf } from './draft.ts'
-import { useModelChoices } from './queries.ts'
+import { ModelsField } from './models-field.tsx'
 
 interface KeyFormProps {
   readonly initial: KeyDraft
@@ -222,74 +220,5 @@ function LimitFields({ draft, set, addressError }: PartProps) {
         error={addressError}
       />
     </>
-  )
-}
-
-interface ModelsFieldProps {
-  readonly draft: KeyDraft
-  readonly set: (changes: Partial<KeyDraft>) => void
-}
-
-/** All models, or those of a list. */
-function ModelsField({ draft, set }: ModelsFieldProps) {
-  return (
-    <div className="flex flex-col gap-2">
-      <RadioGroupField
-        label="Models"
-        name="models"
-        value={draft.allModels ? 'all' : 'some'}
-        onChange={(choice) => set({ allModels: choice === 'all' })}
-        options={[
-          { value: 'all', label: 'All models, future ones included' },
-          { value: 'some', label: 'Selected models' },
-        ]}
-      />
-      {!draft.allModels && <ChosenModels draft={draft} set={set} />}
-    </div>
-  )
-}
-
-function ChosenModels({ draft: { models }, set }: ModelsFieldProps) {
-  const { data = [] } = useModelChoices()
-  const open = data.filter(({ id }) => !models.includes(id))
-  return (
-    <div className="ml-7 flex flex-col gap-2">
-      <Combobox
-        key={models.length}
-        label="Add a model"
-        hideLabel
-        placeholder="Add a model"
-        value=""
-        onChange={(id) => {
-          if (id !== '') set({ models: [...models, id] })
-        }}
-        options={open.map(({ id, name }) => ({ value: id, label: id, hint: name === id ? undefined : name }))}
-      />
-      {models.length > 0 && (
-        <ul aria-label="Allowed models" className="flex flex-wrap gap-1.5">
-          {models.map((id) => (
-            <li key={id}>
-              <ChosenModel id={id} onRemove={() => set({ models: models.filter((each) => each !== id) })} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  )
-}
-
-function ChosenModel({ id, onRemove }: { readonly id: string; readonly onRemove: () => void }) {
-  return (
-    <span className="inline-flex h-7 max-w-full items-center gap-1 rounded-md border border-line bg-sunken pr-0.5 pl-2 font-mono text-sm text-ink">
-      <span className="truncate">{id}</span>
-      <button
-        type="button"
-        aria-label={`Remove ${id}`}
-        onClick={onRemove}
-        className="flex size-6 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink"
-      >
-        <X aria-hidden className="size-3.5" />
-      </button>
-    </span>
   )
 }

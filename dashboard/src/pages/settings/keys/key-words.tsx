@@ -4,6 +4,7 @@ import { formatUsd } from '../../../lib/format.ts'
 import { formatDate } from '../../../lib/time.ts'
 import { StatusChip } from '../../../ui/status.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
+import { UsedBar } from '../../../ui/used-bar.tsx'
 import { Dash } from '../../../ui/values.tsx'
 import { labelOfRight } from '../members/rights.ts'
 import type { Key } from './queries.ts'
@@ -63,7 +64,6 @@ export function Budget({ row }: { readonly row: Budgeted }) {
   const { monthly_budget_usd: limit, spent_usd: spent, resets_at: reset } = row
   if (limit === null) return <Dash />
   const used = spent ?? 0
-  const ratio = limit === 0 ? 1 : Math.min(1, used / limit)
   return (
     <span className="inline-flex w-full max-w-56 min-w-28 flex-col items-stretch gap-1 py-0.5 text-left">
       <span className="flex flex-wrap justify-between gap-x-2 text-sm tabular-nums">
@@ -72,19 +72,9 @@ export function Budget({ row }: { readonly row: Budgeted }) {
         </span>
         {reset !== null && <span className="whitespace-nowrap text-soft">resets {shortDate(reset)}</span>}
       </span>
-      <span aria-hidden className="h-1 overflow-hidden rounded-full bg-line">
-        <span
-          className={`block h-full rounded-full ${barOf(ratio)}`}
-          style={{ width: `${Math.max(ratio * 100, used > 0 ? 2 : 0)}%` }}
-        />
-      </span>
+      <UsedBar share={limit === 0 ? 1 : used / limit} />
     </span>
   )
-}
-
-function barOf(ratio: number): string {
-  if (ratio >= 1) return 'bg-bad'
-  return ratio >= 0.8 ? 'bg-warn' : 'bg-accent'
 }
 
 /** Budgets are of UTC months: the day is that of UTC. `Dec 1` */

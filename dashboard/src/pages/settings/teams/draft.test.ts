@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bodyOf, draftOf, limitsText, missingOf, NEW_TEAM } from './draft.ts'
+import type { Team } from './queries.ts'
+
+const TEAM: Team = {
+  ...{ id: 'team_1', object: 'team', name: 'Search', models: ['m1', 'm2'], endpoints: ['chat'] },
+  ...{ requests_per_minute: 1_600, created_at: '', archived_at: null, budgets: [], data_policy: null },
+}
+
+test('a team is sent as it was read, and all is an empty list', () => {
+  const { name, models, endpoints, requests_per_minute } = TEAM
+  assert.deepEqual(bodyOf(draftOf(TEAM)), { name, models, endpoints, requests_per_minute })
+  const open = { ...draftOf(TEAM), allModels: true, allEndpoints: true, requestsPerMinute: '' }
+  assert.deepEqual(bodyOf(open), { name, models: [], endpoints: [], requests_per_minute: null })
+})
+
+test('a team needs a name, and at least one of what is selected', () => {
+  assert.equal(missingOf(NEW_TEAM), 'Enter a name.')
+  const named = { ...NEW_TEAM, name: 'Search' }
+  assert.equal(missingOf(named), undefined)
+  assert.equal(missingOf({ ...named, allModels: false }), 'Choose at least one model.')
+  assert.equal(missingOf({ ...named, allEndpoints: false }), 'Choose at least one endpoint.')
+  assert.notEqual(missingOf({ ...named, requestsPerMinute: '1.5' }), undefined)
+})
+
+test('limits are told in short', () => {
+  assert.equal(limitsText(TEAM), '2 models · Chat completions · 1,600/min')
+  assert.equal(limitsText({ models: [], endpoints: [], requests_per_minute: null }), undefined)
+})
