@@ -260,14 +260,10 @@ test('a team is made, gets a member, a key and a budget that blocks its requests
   await budget.getByRole('button', { name: 'Create budget' }).click()
   await page.getByText('$0.000001 a month').waitFor()
 
-  const token = await dashboard.token(await dashboard.browser(dashboard.owner))
-  const made = await dashboard.ask('POST', '/v1/keys', { token, body: { name: 'Orbiter', team_id: teamId } })
+  const secret = await makeKeyOfTeam(page)
   const ask = async () => {
     const body = { model: MODEL, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 200 }
-    const answer = await dashboard.ask('POST', '/v1/chat/completions', {
-      token: made.json<{ key: string }>().key,
-      body,
-    })
+    const answer = await dashboard.ask('POST', '/v1/chat/completions', { token: secret, body })
     return [answer.statusCode, answer.json<{ error?: { code: string } }>().error?.code]
   }
   assert.deepEqual(await ask(), [402, 'team_budget_exceeded'])
@@ -294,6 +290,23 @@ test('a team is made, gets a member, a key and a budget that blocks its requests
   await page.getByText('Its keys are rejected; its usage stays.').waitFor()
   assert.deepEqual(await ask(), [401, 'invalid_credential'])
 })
+
+/** From the page of the team and back to it. */
+async function makeKeyOfTeam(page: Page): Promise<string> {
+  await page.getByRole('link', { name: 'Create key' }).click()
+  const form = page.getByRole('dialog', { name: 'Create an API key' })
+  await form.getByLabel('Name').fill('Orbiter')
+  assert.equal(await form.getByRole('combobox', { name: 'Team' }).inputValue(), 'Trajectories')
+  await form.getByLabel('Tags', { exact: true }).fill('Mission=1')
+  await form.getByText('“Mission=1” is not key=value').waitFor()
+  await form.getByLabel('Tags', { exact: true }).fill('mission=mercury')
+  await form.getByRole('button', { name: 'Create key' }).click()
+  const secret = await page.getByRole('dialog').locator('[data-secret]').innerText()
+  await button(page, 'I have saved it').click()
+  await page.goBack()
+  await page.getByRole('link', { name: /^Orbiter/ }).waitFor()
+  return secret
+}
 
 /** Who is an admin of the team alone decides who is in it, and neither what it may spend nor what it may use. */
 async function showsTeamTo(t: TestContext, as: Person, { teamId }: { readonly teamId: string }): Promise<void> {

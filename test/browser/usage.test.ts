@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import type { TeamId } from '../../src/domain/ids.ts'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, isOfFrame, startDashboard } from '../support/browser/dashboard.ts'
 import { type SeededRequests, seedRequests } from '../support/providers/requests-seed.ts'
@@ -252,6 +253,72 @@ test('speed and errors are asked for when looked at, say of which days they are,
   const query = new URLSearchParams(asked.at(-1)?.split('?')[1])
   assert.deepEqual([from, to], [query.get('period_start'), query.get('period_end')])
 })
+
+interface CostReport extends Report {
+  readonly groups: readonly (Group & { readonly keys: Readonly<Record<string, string | null>> })[]
+}
+
+test('the cost explorer adds up to the same total by tag, team and day, and leads to the requests of a row', async (t) => {
+  const { db } = dashboard.database
+  const team = (await dashboard.ask('POST', '/v1/teams', { token, body: { name: 'Search' } })).json<{ id: string }>()
+  const tagged = db.updateTable('completion').where('account_id', '=', dashboard.firstAccount)
+  await tagged.set({ tags: 'customer=northwind,env=prod' }).where('model', '=', 'gpt-5.4-mini').execute()
+  await tagged
+    .set({ tags: 'customer=contoso', team_id: team.id as TeamId })
+    .where('model', '=', 'claude-sonnet-4-6')
+    .execute()
+  const page = await dashboard.open(t, browser, '/usage?range=7d', { bypassCSP: true, reducedMotion: 'reduce' })
+  await page.getByRole('tab', { name: 'Cost explorer' }).click()
+  await title(page, 'By model').waitFor()
+  await page.getByRole('combobox', { name: 'Second group' }).click()
+  await page.getByRole('option', { name: 'Tag…' }).click()
+  await page.getByLabel('Second group: key of a tag').fill('customer')
+  await button(page, 'Group').click()
+  await title(page, 'By model, tag customer').waitFor()
+  const add = async () => {
+    await page.getByRole('combobox', { name: 'Third group' }).click()
+    await page.getByRole('option', { name: 'Team' }).click()
+    await title(page, 'By model, tag customer, team').waitFor()
+  }
+  const { url, report } = await reportOf(page, 'group_by=model%2Ctag%3Acustomer%2Cteam', add)
+  const exact = (report as CostReport).groups.map((each) => nanoOf(`$${each.cost_usd.toFixed(9)}`))
+  const shown = await titles(page, 'tbody')
+  assert.deepEqual(shown.map(nanoOf), exact)
+  const [total = ''] = await titles(page, 'tfoot')
+  assert.equal(nanoOf(total), sumOf(exact))
+  const whole = (await dashboard.ask('GET', url.replace(/&group_by=[^&]*/, ''), { token })).json<Report>()
+  assert.equal(nanoOf(total), nanoOf(`$${whole.total_cost_usd.toFixed(9)}`), 'the sums that are kept for reports')
+  await page.getByRole('row', { name: /claude-sonnet-4-6.*contoso.*Search/ }).waitFor()
+
+  const download = page.waitForEvent('download')
+  await button(page, 'Download CSV').click()
+  const rows = (await readFile(await (await download).path(), 'utf8')).trim().split('\r\n').slice(1)
+  assert.equal(sumOf(rows.map((row) => nanoOf(`$${row.split(',').at(-1)}`))), nanoOf(total))
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    assert.deepEqual(await axeFindings(page), [], colorScheme)
+  }
+  await page.goto(`${dashboard.url}/app/usage?show=costs&range=7d&dims=tag:customer,day`)
+  await title(page, 'Spend by tag customer, each day').waitFor()
+  await page.setViewportSize({ width: 390, height: 800 })
+  await page.getByRole('list', { name: 'Costs' }).waitFor()
+  assert.equal(await overflow(page), 0)
+  await page.goto(`${dashboard.url}/app/usage?show=costs&range=7d&dims=tag:customer&model=gpt-5.4-mini`)
+  await page.getByRole('list', { name: 'Costs' }).getByRole('link', { name: 'northwind', exact: true }).click()
+  await page.waitForURL(/\/app\/requests\?/)
+  await page.getByRole('list', { name: 'Filters' }).getByText('customer=northwind').waitFor()
+  await page
+    .getByText(/^[\d,]+ requests$/)
+    .first()
+    .waitFor()
+})
+
+/** Of the column of costs: all their digits. */
+async function titles(page: Page, part: Part): Promise<readonly string[]> {
+  const amounts = await page.locator(`${cells(part, 6)} [title]`).all()
+  return Promise.all(amounts.map(async (amount) => (await amount.getAttribute('title')) ?? ''))
+}
 
 test('nothing for axe to find in either theme, and nothing too wide for a phone', async (t) => {
   const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, reducedMotion: 'reduce' })

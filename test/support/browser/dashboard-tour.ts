@@ -281,6 +281,8 @@ function viewsOf({
     'models-compare': '/models?compare=gpt-5.4-mini,claude-sonnet-4-6&view=compare',
     model: '/models/claude-sonnet-4-6',
     usage: '/usage?range=7d',
+    costs: '/usage?show=costs&range=7d&dims=tag:customer,model',
+    'costs-team': '/usage?show=costs&range=7d&dims=team&tag=env=prod',
     requests: '/requests?range=7d',
     request: `/requests?range=7d&request=${requestId}`,
     agents: '/agents',

@@ -2,7 +2,6 @@
 import { Popover } from '@base-ui/react/popover'
 import { ListFilter, X } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
-import { present } from '../../lib/address.ts'
 import type { Period } from '../../lib/period.ts'
 import { Button } from '../../ui/button.tsx'
 import { Combobox } from '../../ui/form/combobox.tsx'
@@ -10,7 +9,7 @@ import { TextField } from '../../ui/form/field.tsx'
 import { useRequestsChange } from './address.ts'
 import { shownOption, useFilterOptions } from './filter-options.ts'
 import type { Completion } from './queries.ts'
-import { FILTERS, type RequestFilters, readRequestsSearch } from './search.ts'
+import { FILTERS, filtersOf, type RequestFilters, readRequestsSearch } from './search.ts'
 import { FILTER_NAMES, filterText } from './words.ts'
 
 interface FilterMenuProps {
@@ -54,9 +53,8 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
   ] as const
   const apply = (event: FormEvent) => {
     event.preventDefault()
-    const { status, model, key_id, provider, agent_id } = readRequestsSearch({ ...draft })
     onDone()
-    change({ ...NO_FILTERS, ...present({ status, model, key_id, provider, agent_id }) })
+    change({ ...NO_FILTERS, ...filtersOf(readRequestsSearch({ ...draft })) })
   }
   return (
     <form onSubmit={apply} className="flex flex-col gap-3">
@@ -70,14 +68,18 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
           options={options.map(shownOption)}
         />
       ))}
-      <TextField
-        label="Agent ID"
-        value={draft.agent_id}
-        onChange={set('agent_id')}
-        placeholder="agt_…"
-        autoComplete="off"
-        mono
-      />
+      {TYPED.map(([name, label, placeholder]) => (
+        <TextField
+          key={name}
+          label={label}
+          value={draft[name]}
+          onChange={set(name)}
+          placeholder={placeholder}
+          autoComplete="off"
+          spellCheck={false}
+          mono
+        />
+      ))}
       <Button type="submit" variant="primary">
         Apply
       </Button>
@@ -85,15 +87,15 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
   )
 }
 
-const EMPTY: Draft = { status: '', model: '', key_id: '', provider: '', agent_id: '' }
+const TYPED = [
+  ['agent_id', 'Agent ID', 'agt_…'],
+  ['tag', 'Tag', 'customer=northwind'],
+  ['session_id', 'Session', ''],
+] as const
 
-export const NO_FILTERS = {
-  status: undefined,
-  model: undefined,
-  key_id: undefined,
-  provider: undefined,
-  agent_id: undefined,
-}
+const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ''])) as Draft
+
+export const NO_FILTERS = Object.fromEntries(FILTERS.map((name) => [name, undefined]))
 
 interface FilterChipsProps {
   readonly filters: RequestFilters

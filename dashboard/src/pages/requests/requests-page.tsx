@@ -3,7 +3,6 @@ import { useState } from 'react'
 import { downloadFile } from '../../api/download.ts'
 import { useCan, useMe } from '../../api/me.ts'
 import { problemOf } from '../../api/problem.ts'
-import { present } from '../../lib/address.ts'
 import { formatCount } from '../../lib/format.ts'
 import { type Period, type PeriodSearch, type Range, resolvePeriod } from '../../lib/period.ts'
 import { createPageViews } from '../../lib/saved-views.ts'
@@ -25,7 +24,7 @@ import { LiveSwitch } from './live-switch.tsx'
 import { type Completion, LIST, type RequestPages, type RequestsQuery, useRequests } from './queries.ts'
 import { RequestSheet } from './request-sheet.tsx'
 import { RequestsTable } from './requests-table.tsx'
-import { FALLBACK_RANGE, type RequestFilters, readRequestsView } from './search.ts'
+import { FALLBACK_RANGE, filtersOf, type RequestFilters, readRequestsView } from './search.ts'
 import { viewWords } from './words.ts'
 
 const SAVED_VIEWS = createPageViews('requests', readRequestsView)
@@ -43,8 +42,8 @@ export function RequestsPage() {
 function Requests() {
   const search = useRequestsSearch()
   const change = useRequestsChange()
-  const { status, model, key_id, provider, agent_id, order = 'desc' } = search
-  const filters: RequestFilters = present({ status, model, key_id, provider, agent_id })
+  const { order = 'desc' } = search
+  const filters = filtersOf(search)
   const isLive = search.live === '1' && search.range !== 'custom' // a period that is over does not live
   const { period, asked, renew } = usePinnedPeriod(search, { fallback: FALLBACK_RANGE, isLive })
   const question = { period, filters, order: isLive ? 'desc' : order } as const
@@ -95,12 +94,13 @@ interface FoundProps {
 
 function Found({ pages, filters, isLive }: FoundProps) {
   const change = useRequestsChange()
-  const { provider, agent_id: agent } = filters
+  const { provider, tag, session_id: session, agent_id: agent } = filters
+  const searched = provider ?? tag ?? session
   const problem = problemOf(pages.error)
-  if (pages.error !== null && problem.param === 'period_start' && provider !== undefined && agent === undefined) {
+  if (pages.error !== null && problem.param === 'period_start' && searched !== undefined && agent === undefined) {
     return (
       <Empty
-        title="The provider filter supports at most 7 days"
+        title="Filters by provider, tag and session support at most 7 days"
         action={
           <Button onClick={() => change({ range: '7d', from: undefined, to: undefined })}>Show the last 7 days</Button>
         }

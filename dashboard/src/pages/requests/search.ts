@@ -13,10 +13,21 @@ export interface RequestFilters {
   readonly key_id?: string
   readonly provider?: string
   readonly agent_id?: string
+  /** `key=value` */
+  readonly tag?: string
+  readonly session_id?: string
 }
 
 /** In the order in which they are told. */
-export const FILTERS = ['status', 'model', 'key_id', 'provider', 'agent_id'] as const satisfies (keyof RequestFilters)[]
+export const FILTERS = [
+  'status',
+  'model',
+  'key_id',
+  'provider',
+  'agent_id',
+  'tag',
+  'session_id',
+] as const satisfies (keyof RequestFilters)[]
 
 export interface RequestsSearch extends PeriodSearch, RequestFilters {
   /** The completion whose sheet is open. */
@@ -32,11 +43,18 @@ export function readRequestsSearch(raw: Record<string, unknown>): RequestsSearch
     key_id: readText(raw, 'key_id'),
     provider: readText(raw, 'provider'),
     agent_id: readText(raw, 'agent_id'),
+    tag: readText(raw, 'tag'),
+    session_id: readText(raw, 'session_id'),
     request: readText(raw, 'request'),
     order: readChoice(raw, 'order', ['asc', 'desc']),
     live: readChoice(raw, 'live', ['1']),
   }
   return { ...readPeriodSearch(raw), ...present(others) }
+}
+
+/** Those that are given. */
+export function filtersOf(search: RequestFilters): RequestFilters {
+  return present(Object.fromEntries(FILTERS.map((name) => [name, search[name]])))
 }
 
 /** The page's period where its address names none. */

@@ -35,6 +35,8 @@ export const FILTER_NAMES: Readonly<Record<keyof RequestFilters, string>> = {
   key_id: 'Key',
   provider: 'Provider',
   agent_id: 'Agent',
+  tag: 'Tag',
+  session_id: 'Session',
 }
 
 type Asker = Pick<Completion, 'key_id' | 'key_name'>

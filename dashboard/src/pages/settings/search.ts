@@ -11,6 +11,8 @@ export interface KeysSearch {
   readonly key?: string
   /** Whether a key is being made. */
   readonly create?: '1'
+  /** The team that it is made for. */
+  readonly team?: string
 }
 
 export function readKeysSearch(raw: Record<string, unknown>): KeysSearch {
@@ -18,6 +20,7 @@ export function readKeysSearch(raw: Record<string, unknown>): KeysSearch {
     status: readChoice(raw, 'status', KEY_TABS),
     key: readText(raw, 'key'),
     create: readChoice(raw, 'create', ['1']),
+    team: readText(raw, 'team'),
   })
 }
 

@@ -10,8 +10,8 @@ export type Interval = (typeof INTERVALS)[number]
 
 export const COLUMNS = ['name', 'requests', 'tokens', 'cost', 'change'] as const
 
-/** `speed`: speed and errors instead of usage. */
-export const SHOWN = ['speed'] as const
+/** `speed`: speed and errors instead of usage; `costs`: the cost explorer. */
+export const SHOWN = ['speed', 'costs'] as const
 
 export const SPEED_GROUPS = ['model', 'provider'] as const
 export type SpeedGroup = (typeof SPEED_GROUPS)[number]
@@ -28,15 +28,31 @@ export const SPEED_COLUMNS = [
 ] as const
 export type SpeedColumn = (typeof SPEED_COLUMNS)[number]
 
-export interface UsageSearch extends PeriodSearch {
+/** What costs can be limited to, in the order of the filter menu. */
+export const COST_FILTERS = [
+  'tag',
+  'team_id',
+  'member_id',
+  'key_id',
+  'model',
+  'provider',
+  'kind',
+  'session_id',
+  'end_user',
+] as const
+export type CostFilter = (typeof COST_FILTERS)[number]
+
+export type CostFilters = { readonly [Name in CostFilter]?: string }
+
+export interface UsageSearch extends PeriodSearch, CostFilters {
   readonly show?: (typeof SHOWN)[number]
   /** What speed is told of; `group` is of what was used. */
   readonly by?: SpeedGroup
   readonly group?: Group
   readonly interval?: Interval
   readonly metric?: Metric
-  readonly model?: string
-  readonly key_id?: string
+  /** What costs are told by: up to three, with commas between them. */
+  readonly dims?: string
   readonly cumulative?: '1'
   /** The column that the table is sorted by, and which way. */
   readonly sort?: (typeof COLUMNS)[number] | SpeedColumn
@@ -51,8 +67,8 @@ export function readUsageSearch(raw: Record<string, unknown>): UsageSearch {
     group: readChoice(raw, 'group', GROUPS),
     interval: readChoice(raw, 'interval', INTERVALS),
     metric: readChoice(raw, 'metric', METRICS),
-    model: readText(raw, 'model'),
-    key_id: readText(raw, 'key_id'),
+    dims: readText(raw, 'dims'),
+    ...Object.fromEntries(COST_FILTERS.map((name) => [name, readText(raw, name)])),
     cumulative: readChoice(raw, 'cumulative', ['1']),
     sort: show === 'speed' ? readChoice(raw, 'sort', SPEED_COLUMNS) : readChoice(raw, 'sort', COLUMNS),
     dir: readChoice(raw, 'dir', ['asc', 'desc']),

@@ -19,6 +19,7 @@ import { useNow } from '../../ui/time-zone.ts'
 import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
 import { viewWords } from './breakdown.ts'
 import { intervalOf } from './chart-data.ts'
+import { CostsView } from './costs/costs-view.tsx'
 import {
   type AskedReport,
   downloadReport,
@@ -47,13 +48,17 @@ export function UsagePage() {
 
 const VIEWS = [
   { value: 'used', label: 'Spend and volume' },
+  { value: 'costs', label: 'Cost explorer' },
   { value: 'speed', label: 'Speed and errors' },
 ] as const
 
 const DESCRIPTIONS = {
   used: 'Usage and cost of this account. Days and months are UTC.',
+  costs: 'Costs by tag, team, member, key and more. The rows add up to the ledger. Days and months are UTC.',
   speed: 'Speed and errors of this account’s requests. Days and months are UTC.',
 } as const
+
+const VIEW_PARTS = { used: <UsedView />, costs: <CostsView />, speed: <SpeedView /> } as const
 
 function Usage() {
   const search = useUsageSearch()
@@ -81,10 +86,10 @@ function Usage() {
         label="Usage views"
         value={view}
         items={VIEWS}
-        onChange={(next) => change({ show: next === 'speed' ? next : undefined, sort: undefined, dir: undefined })}
+        onChange={(next) => change({ show: next === 'used' ? undefined : next, sort: undefined, dir: undefined })}
         className="-mt-2"
       >
-        <div className="flex flex-col gap-8">{view === 'speed' ? <SpeedView /> : <UsedView />}</div>
+        <div className="flex flex-col gap-8">{VIEW_PARTS[view]}</div>
       </Tabs>
     </Page>
   )

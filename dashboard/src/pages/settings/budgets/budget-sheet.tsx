@@ -52,7 +52,7 @@ function Content({ budget, onClose }: PartProps) {
   const canChange = useCan('billing')
   return (
     <div className="flex flex-col gap-6">
-      <Standing budget={budget} />
+      <BudgetFacts budget={budget} />
       <Raises budget={budget} canEnd={canChange} />
       {canChange && (
         <>
@@ -65,7 +65,7 @@ function Content({ budget, onClose }: PartProps) {
   )
 }
 
-function Standing({ budget }: Pick<PartProps, 'budget'>) {
+function BudgetFacts({ budget }: Pick<PartProps, 'budget'>) {
   const { nameOf } = useAccountNames()
   const { level, subject } = budget
   const of =

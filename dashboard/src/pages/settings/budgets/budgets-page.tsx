@@ -1,22 +1,20 @@
 /** The budgets of the account and of everything in it. */
 import { Plus, Wallet } from 'lucide-react'
-import { useCan, useMe } from '../../../api/me.ts'
+import { useCan } from '../../../api/me.ts'
 import { useAccountNames } from '../../../api/names.ts'
-import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { Dialog } from '../../../ui/dialog.tsx'
 import { Page } from '../../../ui/page.tsx'
 import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
 import { LoadMore } from '../../../ui/table/paged.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { BUDGET_TABS, type BudgetTab, readBudgetsSearch } from '../search.ts'
-import { BudgetForm } from './budget-fields.tsx'
 import { BudgetSheet } from './budget-sheet.tsx'
 import { LEVEL_NAMES } from './budget-words.tsx'
 import { BudgetsTable } from './budgets-table.tsx'
-import { type BudgetDraft, NEW_BUDGET, subjectOf, termsOfDraft } from './draft.ts'
-import { useBudgetActions, useBudgets } from './queries.ts'
+import { CreateBudget } from './create-budget.tsx'
+import { NEW_BUDGET } from './draft.ts'
+import { useBudgets } from './queries.ts'
 
 const TITLE = 'Budgets'
 
@@ -102,40 +100,5 @@ function NoBudgets({ level, onCreate }: NoBudgetsProps) {
     >
       Limit the account, a team, a member, a key or a tag by day, week, month, quarter or in total.
     </Empty>
-  )
-}
-
-interface CreateBudgetProps {
-  readonly open: boolean
-  readonly initial: BudgetDraft
-  /** What it is of cannot be chosen. */
-  readonly isFixed?: boolean
-  readonly onClose: () => void
-}
-
-export function CreateBudget({ open, initial, isFixed = false, onClose }: CreateBudgetProps) {
-  const { account } = useMe()
-  const { add } = useBudgetActions()
-  return (
-    <Dialog
-      open={open}
-      onOpenChange={(next) => {
-        if (!next) onClose()
-      }}
-      title="Create a budget"
-      description="It counts requests that are admitted from now on."
-    >
-      <BudgetForm
-        initial={initial}
-        isFixed={isFixed}
-        submitLabel="Create budget"
-        onCancel={onClose}
-        onSubmit={async (draft) => {
-          await add(subjectOf(draft, account.id), termsOfDraft(draft))
-          toast('Budget created')
-          onClose()
-        }}
-      />
-    </Dialog>
   )
 }

@@ -11,6 +11,8 @@ const KEY: KeyLimits = {
   requests_per_minute: 60,
   models: ['one'],
   expires_at: '2026-12-01T10:00:00.000Z',
+  tags: { env: 'prod' },
+  require_tags: ['customer'],
 }
 
 test('what is not touched is not sent, so that a key keeps what its editor could not give', () => {
@@ -60,4 +62,18 @@ test('a key ends so many days from now, or when the chosen day is over', () => {
 test('addresses are taken one a line, and with commas as people paste them', () => {
   const { ip_allowlist: list } = bodyOf({ ...NEW_KEY, addresses: ' 203.0.113.7\r\n\n10.0.0.0/8, ::1 ' }, NOW)
   assert.deepEqual(list, ['203.0.113.7', '10.0.0.0/8', '::1'])
+})
+
+test('tags are key=value a line, and what is none keeps the form from being sent', () => {
+  const draft = { ...NEW_KEY, name: 'x', tags: 'customer=northwind\nenv=prod', requiredTags: 'customer, team' }
+  const { tags, require_tags, team_id } = bodyOf({ ...draft, team: 'team_1' }, NOW)
+  assert.deepEqual([tags, require_tags], [{ customer: 'northwind', env: 'prod' }, ['customer', 'team']])
+  assert.equal(team_id, 'team_1')
+  assert.equal('team_id' in bodyOf(draft, NOW), false)
+  assert.equal(isReady(draft), true)
+  assert.equal(isReady({ ...draft, tags: 'Customer=1' }), false)
+  assert.equal(isReady({ ...draft, requiredTags: 'a=b' }), false)
+  const many = Array.from({ length: 11 }, (_, index) => `k${index}=v`).join(' ')
+  assert.equal(problemsOf({ ...draft, tags: many }).tags, 'At most 10.')
+  assert.deepEqual(changesOf(KEY, { ...draftOf(KEY), tags: '', requiredTags: '' }, NOW), { tags: {}, require_tags: [] })
 })

@@ -20,6 +20,12 @@ export interface KeyDraft {
   readonly models: readonly string[]
   /** One address or CIDR block a line. */
   readonly addresses: string
+  /** An id. Empty: of the account. It is chosen once. */
+  readonly team: string
+  /** `key=value` a line. */
+  readonly tags: string
+  /** Keys of tags, with spaces or commas between them. */
+  readonly requiredTags: string
 }
 
 /** What of a key can be chosen. */
@@ -31,6 +37,8 @@ export interface KeyLimits {
   readonly requests_per_minute: number | null
   readonly models: readonly string[]
   readonly expires_at: string | null
+  readonly tags: Readonly<Record<string, string>>
+  readonly require_tags: readonly string[]
 }
 
 export const NEW_KEY: KeyDraft = {
@@ -44,6 +52,9 @@ export const NEW_KEY: KeyDraft = {
   allModels: true,
   models: [],
   addresses: '',
+  team: '',
+  tags: '',
+  requiredTags: '',
 }
 
 export function draftOf(key: KeyLimits): KeyDraft {
@@ -58,6 +69,11 @@ export function draftOf(key: KeyLimits): KeyDraft {
     allModels: key.models.length === 0,
     models: key.models,
     addresses: key.ip_allowlist.join('\n'),
+    team: '',
+    tags: Object.entries(key.tags)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+    requiredTags: key.require_tags.join(', '),
   }
 }
 
@@ -67,6 +83,8 @@ const MAX_REQUESTS = 1_000_000_000
 export interface DraftProblems {
   readonly budget: string | undefined
   readonly requests: string | undefined
+  readonly tags: string | undefined
+  readonly requiredTags: string | undefined
 }
 
 /** What is wrong with numbers, as they are typed: what cannot be read is never sent as "no limit". */
@@ -74,7 +92,19 @@ export function problemsOf(draft: KeyDraft): DraftProblems {
   return {
     budget: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).problem,
     requests: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).problem,
+    tags: tagProblem(linesOf(draft.tags), TAG, 'is not key=value'),
+    requiredTags: tagProblem(linesOf(draft.requiredTags), TAG_KEY, 'is not the key of a tag'),
   }
+}
+
+const TAG_KEY = /^[a-z0-9_.:-]{1,32}$/
+const TAG = /^[a-z0-9_.:-]{1,32}=[a-z0-9_.:-]{1,64}$/
+const MAX_TAGS = 10
+
+function tagProblem(texts: readonly string[], pattern: RegExp, what: string): string | undefined {
+  const wrong = texts.find((text) => !pattern.test(text))
+  if (wrong !== undefined) return `“${wrong}” ${what}, of lower-case letters, digits and _ . : -`
+  return texts.length > MAX_TAGS ? `At most ${MAX_TAGS}.` : undefined
 }
 
 /** Whether it has a budget, a rate, models or an expiry: such a key cannot manage keys or members. */
@@ -90,11 +120,9 @@ export function scopesOf(draft: KeyDraft): Scope[] {
 
 /** Whether everything is there that can be checked here. */
 export function isReady(draft: KeyDraft): boolean {
-  const { budget, requests } = problemsOf(draft)
   return (
     draft.name.trim() !== '' &&
-    budget === undefined &&
-    requests === undefined &&
+    Object.values(problemsOf(draft)).every((problem) => problem === undefined) &&
     (draft.access === 'full' || scopesOf(draft).length > 0) &&
     (draft.allModels || draft.models.length > 0) &&
     (draft.expiry !== 'date' || draft.lastDay !== '')
@@ -109,22 +137,31 @@ export interface SentKey {
   requests_per_minute: number | null
   models: string[]
   expires_at: string | null
+  tags: Record<string, string>
+  require_tags: string[]
+}
+
+/** @param now Unix milliseconds. */
+function sentOf(draft: KeyDraft, now: number): SentKey {
+  return {
+    name: draft.name.trim(),
+    scopes: draft.access === 'full' ? [] : scopesOf(draft),
+    ip_allowlist: linesOf(draft.addresses),
+    monthly_budget_usd: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).value ?? null,
+    requests_per_minute: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).value ?? null,
+    models: draft.allModels ? [] : [...draft.models],
+    expires_at: expiryOf(draft, now) ?? null,
+    tags: tagsOf(draft),
+    require_tags: linesOf(draft.requiredTags),
+  }
 }
 
 /**
  * A new key.
  * @param now Unix milliseconds.
  */
-export function bodyOf(draft: KeyDraft, now: number): SentKey {
-  return {
-    name: draft.name.trim(),
-    scopes: draft.access === 'full' ? [] : scopesOf(draft),
-    ip_allowlist: addressesOf(draft),
-    monthly_budget_usd: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).value ?? null,
-    requests_per_minute: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).value ?? null,
-    models: draft.allModels ? [] : [...draft.models],
-    expires_at: expiryOf(draft, now) ?? null,
-  }
+export function bodyOf(draft: KeyDraft, now: number): SentKey & { team_id?: string } {
+  return { ...sentOf(draft, now), ...(draft.team !== '' && { team_id: draft.team }) }
 }
 
 /**
@@ -133,7 +170,7 @@ export function bodyOf(draft: KeyDraft, now: number): SentKey {
  */
 export function changesOf(key: KeyLimits, draft: KeyDraft, now: number): Partial<SentKey> {
   const before = draftOf(key)
-  const sent = bodyOf(draft, now)
+  const sent = sentOf(draft, now)
   const isSameAccess = draft.access === before.access && (draft.access === 'full' || same(sent.scopes, before.scopes))
   return {
     ...(sent.name !== key.name && { name: sent.name }),
@@ -143,6 +180,8 @@ export function changesOf(key: KeyLimits, draft: KeyDraft, now: number): Partial
     ...(sent.requests_per_minute !== key.requests_per_minute && { requests_per_minute: sent.requests_per_minute }),
     ...(!same(sent.models, key.models) && { models: sent.models }),
     ...(draft.expiry !== before.expiry && { expires_at: sent.expires_at }),
+    ...(!same(linesOf(draft.tags), linesOf(before.tags)) && { tags: sent.tags }),
+    ...(!same(sent.require_tags, key.require_tags) && { require_tags: sent.require_tags }),
   }
 }
 
@@ -170,11 +209,15 @@ export function expiryChoices(
   ]
 }
 
-function addressesOf({ addresses }: KeyDraft): string[] {
-  return addresses
-    .split(/[\s,]+/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
+function tagsOf({ tags }: KeyDraft): Record<string, string> {
+  return Object.fromEntries(
+    linesOf(tags).map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]),
+  )
+}
+
+/** Texts with lines, spaces or commas between them. */
+function linesOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((line) => line !== '')
 }
 
 /** The order does not matter. */

@@ -1,6 +1,8 @@
 import { type ReactNode, useState } from 'react'
 import { useMe } from '../../../api/me.ts'
+import { useAccountNames } from '../../../api/names.ts'
 import { problemOf } from '../../../api/problem.ts'
+import { Combobox } from '../../../ui/form/combobox.tsx'
 import { TextArea, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
 import { SelectField } from '../../../ui/form/select-field.tsx'
@@ -76,10 +78,13 @@ function KeyFields(props: KeyFieldsProps) {
         autoFocus={props.autoFocus}
         required
       />
+      {props.original === undefined && <TeamField {...part} />}
       <AccessFields {...part} />
       <ExpiryFields {...part} />
       <FieldsTitle>Limits</FieldsTitle>
       <LimitFields {...part} />
+      <FieldsTitle>Cost attribution</FieldsTitle>
+      <TagFields {...part} />
     </>
   )
 }
@@ -117,6 +122,56 @@ function accessText(isAll: boolean, limited: boolean): string {
     ? 'Everything in this account: models, agents, webhooks, keys, billing, members and the audit log.'
     : 'Everything that your role allows.'
   return limited ? `${what} With a limit or an expiry it cannot manage keys and members.` : what
+}
+
+/** Nothing where the account has no team. The team of a key never changes. */
+function TeamField({ draft, set }: PartProps) {
+  const { teams } = useAccountNames()
+  const open = teams.filter(({ isActive }) => isActive)
+  if (open.length === 0) return null
+  return (
+    <Combobox
+      label="Team"
+      name="team_id"
+      description="Its limits and budgets apply as well. A key stays in its team."
+      placeholder="None: it belongs to the account"
+      value={draft.team}
+      onChange={(team) => set({ team })}
+      options={open.map(({ id, name }) => ({ value: id, label: name }))}
+    />
+  )
+}
+
+function TagFields({ draft, set }: PartProps) {
+  const problems = problemsOf(draft)
+  return (
+    <div className="grid gap-5 sm:grid-cols-2">
+      <TextArea
+        label="Tags"
+        name="tags"
+        description="Of its requests, unless they say otherwise. One key=value per line."
+        placeholder={'customer=northwind\nenv=prod'}
+        rows={3}
+        mono
+        spellCheck={false}
+        value={draft.tags}
+        onChange={(tags) => set({ tags })}
+        error={problems.tags}
+      />
+      <TextArea
+        label="Required tags"
+        name="require_tags"
+        description="Requests without these keys are rejected with 400."
+        placeholder="customer"
+        rows={3}
+        mono
+        spellCheck={false}
+        value={draft.requiredTags}
+        onChange={(requiredTags) => set({ requiredTags })}
+        error={problems.requiredTags}
+      />
+    </div>
+  )
 }
 
 interface ScopesFieldProps extends Pick<PartProps, 'draft' | 'set'> {

@@ -1,13 +1,19 @@
-import { ChartColumn, List, Trash2 } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { ChartColumn, List, Plus, Trash2 } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { useCan } from '../../../api/me.ts'
+import { useAccountNames } from '../../../api/names.ts'
 import { formatCount } from '../../../lib/format.ts'
 import { toast } from '../../../ui/announcer.tsx'
+import { AppLink } from '../../../ui/app-link.tsx'
 import { Button, LinkButton } from '../../../ui/button.tsx'
 import { CopyableId } from '../../../ui/copy.tsx'
 import { Sheet } from '../../../ui/dialog.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
 import { Details, type DetailsItem, Time } from '../../../ui/values.tsx'
+import { limitText, UsedOf } from '../budgets/budget-words.tsx'
+import { CreateBudget } from '../budgets/create-budget.tsx'
+import { NEW_BUDGET } from '../budgets/draft.ts'
 import { labelOfRight } from '../members/rights.ts'
 import { changesOf, draftOf } from './draft.ts'
 import { KeyForm } from './key-form.tsx'
@@ -63,6 +69,7 @@ function SheetContent({ id, onClose, onRevoke }: SheetContentProps) {
             )}
           </div>
           <KeyDetails row={found} />
+          <KeyBudgets row={found} />
           {found.revoked_at === null && <Editing key={found.id} row={found} onClose={onClose} />}
         </div>
       )}
@@ -76,6 +83,7 @@ function KeyDetails({ row }: { readonly row: DetailedKey }) {
     { label: 'Id', value: <CopyableId id={row.id} /> },
     { label: 'Created', value: <Time iso={row.created_at} /> },
     { label: 'Created by', value: <Creator row={row} /> },
+    ...(row.team_id === null ? [] : [{ label: 'Team', value: <TeamOf id={row.team_id} /> }]),
     { label: 'Last used', value: row.last_used_at === null ? 'Never' : <Time iso={row.last_used_at} relative /> },
     { label: 'Requests, last 24 h', value: formatCount(row.requests_last_24h) },
     ...(row.monthly_budget_usd === null ? [] : [{ label: 'Budget', value: <Budget row={row} /> }]),
@@ -83,6 +91,60 @@ function KeyDetails({ row }: { readonly row: DetailedKey }) {
     ...(row.revoked_at === null ? [] : rightsItems(row)),
   ]
   return <Details items={items} />
+}
+
+function TeamOf({ id }: { readonly id: string }) {
+  const { nameOf } = useAccountNames()
+  return (
+    <AppLink to="/settings/teams/$teamId" params={{ teamId: id }} className="text-accent underline underline-offset-2">
+      {nameOf(id)}
+    </AppLink>
+  )
+}
+
+/** Budgets besides the monthly one. They are changed on the page of budgets. */
+function KeyBudgets({ row }: { readonly row: DetailedKey }) {
+  const canAdd = useCan('billing')
+  const [isAdding, setAdding] = useState(false)
+  if (row.budgets.length === 0 && !canAdd) return null
+  return (
+    <section aria-labelledby="key-budgets" className="border-t border-line pt-5">
+      <div className="mb-3 flex items-center justify-between gap-4">
+        <h3 id="key-budgets" className="text-lg font-semibold text-ink">
+          Budgets
+        </h3>
+        {canAdd && row.revoked_at === null && (
+          <Button size="sm" icon={Plus} onClick={() => setAdding(true)}>
+            Add budget
+          </Button>
+        )}
+      </div>
+      {row.budgets.length === 0 ? (
+        <p className="text-soft">None besides its monthly budget.</p>
+      ) : (
+        <ul className="flex flex-col gap-3">
+          {row.budgets.map((budget) => (
+            <li key={budget.id} className="flex flex-wrap items-center justify-between gap-x-4">
+              <AppLink
+                to="/settings/budgets"
+                search={{ budget: budget.id }}
+                className="text-accent underline underline-offset-2"
+              >
+                {limitText(budget)}
+              </AppLink>
+              <UsedOf budget={budget} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <CreateBudget
+        open={isAdding}
+        initial={{ ...NEW_BUDGET, level: 'key', subject: row.id }}
+        isFixed
+        onClose={() => setAdding(false)}
+      />
+    </section>
+  )
 }
 
 function useEnd(row: DetailedKey): readonly DetailsItem[] {

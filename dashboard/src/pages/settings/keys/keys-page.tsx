@@ -40,7 +40,7 @@ export function KeysPage() {
 }
 
 function Keys() {
-  const { status = 'active', key, create } = useSearchOf(readKeysSearch)
+  const { status = 'active', key, create, team } = useSearchOf(readKeysSearch)
   const change = useSearchChange()
   const [created, setCreated] = useState<CreatedKey>()
   const [revoking, setRevoking] = useState<Key>()
@@ -91,9 +91,10 @@ function Keys() {
       <RevokeKey target={revoking} onClose={() => setRevoking(undefined)} />
       <CreateKey
         open={create === '1' && created === undefined}
-        onClose={() => change({ create: undefined })}
+        team={team}
+        onClose={() => change({ create: undefined, team: undefined })}
         onCreated={(next) => {
-          change({ create: undefined }, { replace: true })
+          change({ create: undefined, team: undefined }, { replace: true })
           setCreated(next)
         }}
       />
@@ -128,11 +129,13 @@ function NoKeys({ status, onCreate }: NoKeysProps) {
 
 interface CreateKeyProps {
   readonly open: boolean
+  /** That is proposed. */
+  readonly team: string | undefined
   readonly onClose: () => void
   readonly onCreated: (created: CreatedKey) => void
 }
 
-function CreateKey({ open, onClose, onCreated }: CreateKeyProps) {
+function CreateKey({ open, team, onClose, onCreated }: CreateKeyProps) {
   const { create } = useKeyActions()
   return (
     <Dialog
@@ -144,7 +147,7 @@ function CreateKey({ open, onClose, onCreated }: CreateKeyProps) {
       description="Programs send it with every request. Grant only the rights that it needs."
     >
       <KeyForm
-        initial={NEW_KEY}
+        initial={{ ...NEW_KEY, ...(team !== undefined && { team }) }}
         submitLabel="Create key"
         onSubmit={async (draft) => onCreated(await create(bodyOf(draft, Date.now())))}
         onCancel={onClose}

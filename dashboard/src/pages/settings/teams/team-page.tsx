@@ -13,8 +13,8 @@ import { Empty, Forbidden, Loaded, Skeleton } from '../../../ui/states.tsx'
 import { Details, Time } from '../../../ui/values.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { BudgetSheet } from '../budgets/budget-sheet.tsx'
-import { CreateBudget } from '../budgets/budgets-page.tsx'
 import { BudgetsTable } from '../budgets/budgets-table.tsx'
+import { CreateBudget } from '../budgets/create-budget.tsx'
 import { NEW_BUDGET } from '../budgets/draft.ts'
 import { useBudgetsOf } from '../budgets/queries.ts'
 import { readTeamSearch } from '../search.ts'
@@ -85,7 +85,7 @@ function Actions({ team }: PartProps) {
         <LinkButton
           icon={ChartColumn}
           to="/usage"
-          search={{ show: 'costs', group: 'model', team_id: team.id, range: 'month' }}
+          search={{ show: 'costs', dims: 'model', team_id: team.id, range: 'month' }}
         >
           Costs
         </LinkButton>
