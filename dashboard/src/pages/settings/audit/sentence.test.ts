@@ -36,6 +36,16 @@ test('an entry is a sentence with the names of those who are known', () => {
   assert.equal(tell({ action: 'credit.given', details: { usd: 5, kind: 'grant' } }), 'Ada entered $5 of credit (grant)')
 })
 
+test('teams and budgets are told with who and what they are about', () => {
+  assert.equal(tell({ action: 'team.created', details: { name: 'Search' } }), 'Ada created team “Search”')
+  const added = { user: 'user_1', role: 'viewer' }
+  assert.equal(tell({ action: 'team.member_added', details: added }), 'Ada added Ada to a team as viewer')
+  const tag = { level: 'tag', subject: 'customer=northwind', budgets: [] }
+  assert.equal(tell({ action: 'budgets.changed', details: tag }), 'Ada set the budgets of the tag customer=northwind')
+  const raise = { usd: '60', reason: 'Load test' }
+  assert.equal(tell({ action: 'budget.raised', details: raise }), 'Ada raised a budget by $60: Load test')
+})
+
 test('who is not a person is told as what they are', () => {
   const by = (kind: string, id: string | null, name: string | null) => tell({ actor: { kind, id, name } })
   assert.equal(by('key', 'key_1', null), 'Key “CI” revoked key “CI”')

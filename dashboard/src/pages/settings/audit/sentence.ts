@@ -19,6 +19,7 @@ interface EntryText {
   /** Such a one or, where the entry does not say it, what its subject is called, in quotes; the noun alone otherwise. */
   readonly named: (noun: string, detail: string) => string
   readonly details: AuditEntry['details']
+  readonly nameOf: NameOf
 }
 
 /** In the past, for what was done; in the base form, for what was tried and refused; and what for. */
@@ -28,7 +29,14 @@ const key = ({ named }: EntryText) => named('key', 'name')
 const person = ({ named }: EntryText) => named('', 'email') || 'somebody'
 const device = ({ text }: EntryText) => `the device of ${text('client') || 'a client'}`
 const webhook = ({ text }: EntryText) => `the webhook to ${text('host') || 'an address'}`
+const team = ({ named }: EntryText) => named('team', 'name')
+const userOf = ({ nameOf, text }: EntryText) => nameOf(text('user')) ?? 'somebody'
 const nothing = () => ''
+
+function budgetOf(level: string, subject: string): string {
+  if (level === 'tag') return `the tag ${subject}`
+  return level === '' || level === 'account' ? 'the account' : `a ${level}`
+}
 
 const PHRASES: Readonly<Record<string, Phrase>> = {
   'key.created': ['created', 'create', key],
@@ -56,6 +64,14 @@ const PHRASES: Readonly<Record<string, Phrase>> = {
   'account.changed': ['changed', 'change', (text) => `the account${changesOf(text)}`],
   'credit.given': ['entered', 'enter', (text) => `${amount(text)} of credit${kindOf(text)}`],
   'provider.tested': ['tested', 'test', ({ named }) => named('provider', 'provider')],
+  'team.created': ['created', 'create', team],
+  'team.changed': ['changed', 'change', team],
+  'team.archived': ['archived', 'archive', team],
+  'team.member_added': ['added', 'add', (text) => `${userOf(text)} to a team as ${text.text('role') || 'a member'}`],
+  'team.member_removed': ['removed', 'remove', (text) => `${userOf(text)} from a team`],
+  'budgets.changed': ['set', 'set', ({ text }) => `the budgets of ${budgetOf(text('level'), text('subject'))}`],
+  'budget.raised': ['raised', 'raise', (text) => `a budget by ${amount(text)}${because(text.text('reason'))}`],
+  'budget.raise_ended': ['ended', 'end', () => 'the raise of a budget'],
   'webhook.created': ['created', 'create', webhook],
   'webhook.changed': ['changed', 'change', webhook],
   'webhook.deleted': ['deleted', 'delete', webhook],
@@ -113,6 +129,7 @@ function entryTextOf({ subject, details }: AuditEntry, nameOf: NameOf): EntryTex
   return {
     text,
     details,
+    nameOf,
     named(noun, detail) {
       const name = text(detail) || (subject === null ? '' : (nameOf(subject) ?? ''))
       if (noun === '') return name

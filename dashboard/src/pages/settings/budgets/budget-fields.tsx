@@ -42,7 +42,7 @@ function SubjectFields({ draft, set }: FieldsProps) {
   return (
     <div className="grid gap-5 sm:grid-cols-2">
       <SelectField
-        label="Limits"
+        label="Budget of"
         name="level"
         value={draft.level}
         onChange={(level) => set({ level, subject: '' })}

@@ -36,7 +36,7 @@ function subjectColumn(nameOf: (id: string) => string): Column<Budget> {
     header: 'Budget',
     primary: true,
     cell: (row) => (
-      <span className="block max-w-64 min-w-36 py-0.5">
+      <span className="block max-w-52 min-w-36 py-0.5 2xl:max-w-80">
         <span className="block truncate" title={subjectText(row, nameOf)}>
           {subjectText(row, nameOf)}
         </span>
