@@ -9,7 +9,7 @@ import {
   REASONING_PARAMETERS,
   rates,
   released,
-  TEXT_AND_IMAGES,
+  TEXT_IMAGES_AND_FILES,
 } from './entry.ts'
 
 const PRICE_LIST = { url: 'https://platform.claude.com/docs/en/about-claude/pricing', read: '2026-11-23' } as const
@@ -18,7 +18,8 @@ const COMMON = {
   provider: 'anthropic',
   owned_by: 'anthropic',
   capabilities: ALL_CAPABILITIES,
-  input_modalities: TEXT_AND_IMAGES,
+  // PDF: https://platform.claude.com/docs/en/build-with-claude/pdf-support, all active models.
+  input_modalities: TEXT_IMAGES_AND_FILES,
   supported_parameters: HYBRID_PARAMETERS,
   source: PRICE_LIST,
 } as const

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ChatRequest } from '../src/domain/chat.ts'
+import { GatewayError } from '../src/domain/errors.ts'
 import { pricePeriods } from '../src/features/models/price.ts'
+import { PROVIDERS } from '../src/providers/index.ts'
+import { modelOf, requestOf } from '../test/support/ledger/data-plane.ts'
+import { DATA_HANDLING } from './data-handling.ts'
 import { CATALOGUE } from './index.ts'
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/
@@ -58,6 +63,62 @@ test('vision and the input modalities agree', () => {
     assert.equal(input_modalities.includes('image'), capabilities.vision, id)
   }
 })
+
+test('what is published of data names its page, and reaches every deployment but those that retain', () => {
+  for (const [provider, { source, retaining = [] }] of Object.entries(DATA_HANDLING)) {
+    assert.ok(Object.hasOwn(PROVIDERS, provider), provider)
+    assert.match(source.url, /^(https:\/\/|docs\/)/)
+    assert.match(source.read, ISO_DATE)
+    const models = CATALOGUE.flatMap(({ deployments }) => deployments.filter((each) => each.provider === provider))
+    for (const name of retaining)
+      assert.ok(
+        models.some(({ model }) => model === name),
+        name,
+      )
+  }
+  const facts = new Map(
+    CATALOGUE.flatMap(({ deployments }) =>
+      deployments.map(({ provider, model, data_collection, zdr }) => [`${provider} ${model}`, [data_collection, zdr]]),
+    ),
+  )
+  assert.deepEqual(facts.get('perplexity sonar'), ['deny', true])
+  assert.deepEqual(facts.get('bedrock global.anthropic.claude-opus-4-8'), ['deny', true])
+  assert.deepEqual(facts.get('bedrock global.anthropic.claude-fable-5'), ['deny', undefined])
+  assert.deepEqual(facts.get('openai gpt-5.6-sol'), ['deny', undefined])
+  assert.deepEqual(facts.get('deepseek deepseek-flash'), [undefined, undefined])
+})
+
+test('a model that is said to read PDF files or to follow schemas has a host whose protocol takes them', () => {
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } } as const
+  const pdf = requestOf({ messages: [{ role: 'user', content: [file] }] })
+  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+  const answer = requestOf({ responseFormat: { type: 'json_schema', json_schema: { name: 'a', schema } } })
+  for (const { id, kind = 'chat', deployments, ...entry } of CATALOGUE) {
+    if (kind !== 'chat') continue
+    const takes = (request: ChatRequest) => deployments.some((deployment) => isTaken(request, deployment))
+    if (entry.input_modalities.includes('file')) assert.ok(takes(pdf), id)
+    assert.equal(
+      entry.supported_parameters.includes('structured_outputs'),
+      takes(answer) && entry.capabilities.json_mode,
+      id,
+    )
+  }
+})
+
+function isTaken(
+  request: ChatRequest,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): boolean {
+  const { protocol } = PROVIDERS[provider] ?? assert.fail(provider)
+  const { maxOutputTokens, price } = modelOf({})
+  try {
+    protocol.renderRequest(request, { model, maxOutputTokens, price })
+    return true
+  } catch (error) {
+    assert.ok(error instanceof GatewayError)
+    return false
+  }
+}
 
 interface Row {
   readonly group: string

@@ -4,6 +4,7 @@ import {
   catalogueEntries,
   collection,
   HYBRID_PARAMETERS,
+  JSON_MODE_PARAMETERS,
   rates,
   released,
   TEXT,
@@ -34,6 +35,7 @@ const DEEPSEEK_2025 = { url: 'https://api-docs.deepseek.com/quick_start/pricing-
 export const DEEPSEEK = catalogueEntries(COMMON, [
   {
     id: 'deepseek-flash',
+    supported_parameters: JSON_MODE_PARAMETERS,
     name: 'DeepSeek V4.1 Flash',
     created: released('2026-09-10'),
     capabilities: ALL_CAPABILITIES,
@@ -60,6 +62,7 @@ export const DEEPSEEK = catalogueEntries(COMMON, [
   },
   {
     id: 'deepseek-v4-pro',
+    supported_parameters: JSON_MODE_PARAMETERS,
     name: 'DeepSeek V4 Pro',
     created: released('2026-04-24'),
     context_window: 1_000_000,

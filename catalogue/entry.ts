@@ -86,10 +86,11 @@ export interface CatalogueDeployment {
   readonly weight?: number
   /** One of the provider's further protocols; absent: its usual one. */
   readonly protocol?: string | undefined
-  /** Whether the provider may keep data to train on; absent: as the operator says of the provider. */
+  /** Whether the provider may keep data to train on; absent: not known. */
   readonly data_collection?: 'allow' | 'deny' | undefined
-  /** Zero data retention; absent: as the operator says of the provider. */
+  /** Zero data retention; absent: not known. */
   readonly zdr?: boolean | undefined
+  /** Absent: not known, or that of the provider's address. */
   readonly region?: string | undefined
 }
 
@@ -119,7 +120,9 @@ export interface CatalogueEntry {
   readonly deprecation_date: string | null
   /** The ID of the model here that the provider recommends instead, by its page of deprecations; absent: none that is here. */
   readonly replacement?: string
+  /** All of them; `file`: PDF. */
   readonly input_modalities: readonly string[]
+  /** `structured_outputs`: answers that follow a JSON schema, at one of its providers at least. */
   readonly supported_parameters: readonly string[]
   readonly deployments: readonly CatalogueDeployment[]
   /** Where the price was read (the page or a stored copy of it) and on which day. */
@@ -226,6 +229,7 @@ export const TEXT_CAPABILITIES = { ...ALL_CAPABILITIES, vision: false } as const
 
 export const TEXT = ['text'] as const
 export const TEXT_AND_IMAGES = ['text', 'image'] as const
+export const TEXT_IMAGES_AND_FILES = ['text', 'image', 'file'] as const
 
 /** Request fields of models that answer at once. */
 export const CHAT_PARAMETERS = [
@@ -254,3 +258,5 @@ export const EMBEDDING_PARAMETERS = ['dimensions', 'encoding_format'] as const
 export const RERANK_PARAMETERS = ['return_documents', 'top_n'] as const
 /** Request fields of models that can do both. */
 export const HYBRID_PARAMETERS = [...CHAT_PARAMETERS, 'reasoning_effort'] as const
+/** The same where the only host answers in JSON, but by no schema. */
+export const JSON_MODE_PARAMETERS = HYBRID_PARAMETERS.filter((name) => name !== 'structured_outputs')

@@ -1,6 +1,7 @@
 import { ALIBABA } from './alibaba.ts'
 import { AMAZON } from './amazon.ts'
 import { ANTHROPIC } from './anthropic.ts'
+import { withDataHandling } from './data-handling.ts'
 import { DEEPSEEK } from './deepseek.ts'
 import type { CatalogueEntry } from './entry.ts'
 import { GOOGLE } from './google.ts'
@@ -17,7 +18,7 @@ import { ZAI } from './zai.ts'
 export type { CatalogueDeployment, CatalogueEntry, CataloguePricing } from './entry.ts'
 
 /** Every model that Turnpike knows by itself, whether a provider of it is configured or not. */
-export const CATALOGUE: readonly CatalogueEntry[] = [
+export const CATALOGUE: readonly CatalogueEntry[] = withDataHandling([
   ...ANTHROPIC,
   ...OPENAI,
   ...GOOGLE,
@@ -32,4 +33,4 @@ export const CATALOGUE: readonly CatalogueEntry[] = [
   ...OPEN_WEIGHT,
   ...RETRIEVAL,
   ...SIMULATOR,
-]
+])

@@ -8,7 +8,7 @@ import {
   REASONING_PARAMETERS,
   rates,
   released,
-  TEXT_AND_IMAGES,
+  TEXT_IMAGES_AND_FILES,
 } from './entry.ts'
 import { longPromptPrices, prices } from './openai-prices.ts'
 
@@ -18,7 +18,8 @@ const COMMON = {
   provider: 'openai',
   owned_by: 'openai',
   capabilities: ALL_CAPABILITIES,
-  input_modalities: TEXT_AND_IMAGES,
+  // PDF: litellm 1.109.1 (`supports_pdf_input`), and the provider's guide of file inputs: models that read images.
+  input_modalities: TEXT_IMAGES_AND_FILES,
   supported_parameters: CHAT_PARAMETERS,
   source: LITELLM,
 } as const

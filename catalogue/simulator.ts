@@ -1,4 +1,4 @@
-import { ALL_CAPABILITIES, type CatalogueEntry, released, TEXT_AND_IMAGES } from './entry.ts'
+import { ALL_CAPABILITIES, type CatalogueEntry, released, TEXT_IMAGES_AND_FILES } from './entry.ts'
 
 /** The built-in model. Its price is made up, so that credit, limits and usage can be tried without an account. */
 export const SIMULATOR: readonly CatalogueEntry[] = [
@@ -13,7 +13,7 @@ export const SIMULATOR: readonly CatalogueEntry[] = [
     pricing: { input_per_million: 0.1, output_per_million: 0.4, cached_input_per_million: 0.01 },
     aliases: [],
     deprecation_date: null,
-    input_modalities: TEXT_AND_IMAGES,
+    input_modalities: TEXT_IMAGES_AND_FILES,
     supported_parameters: [
       'logprobs',
       'max_tokens',

@@ -5,6 +5,7 @@ import {
   collection,
   genaiPrices,
   HYBRID_PARAMETERS,
+  JSON_MODE_PARAMETERS,
   modelsDev,
   rates,
   released,
@@ -18,7 +19,7 @@ const COMMON = {
   owned_by: 'zai',
   capabilities: TEXT_CAPABILITIES,
   input_modalities: TEXT,
-  supported_parameters: HYBRID_PARAMETERS,
+  supported_parameters: JSON_MODE_PARAMETERS,
 } as const
 
 /** Cached input costs its storage too, which the provider has waived so far. */
@@ -46,6 +47,7 @@ export const ZAI = catalogueEntries(COMMON, [
   },
   {
     id: 'glm-5.2',
+    supported_parameters: HYBRID_PARAMETERS,
     name: 'GLM-5.2',
     created: released('2026-06-13'),
     context_window: 1_000_000,
@@ -60,6 +62,7 @@ export const ZAI = catalogueEntries(COMMON, [
   },
   {
     id: 'glm-5.1',
+    supported_parameters: HYBRID_PARAMETERS,
     name: 'GLM-5.1',
     created: released('2026-04-07'),
     context_window: 200_000,
@@ -73,6 +76,7 @@ export const ZAI = catalogueEntries(COMMON, [
   },
   {
     id: 'glm-5',
+    supported_parameters: HYBRID_PARAMETERS,
     name: 'GLM-5',
     created: released('2026-02-12'),
     context_window: 202_752,
@@ -109,6 +113,7 @@ export const ZAI = catalogueEntries(COMMON, [
   },
   {
     id: 'glm-4.7',
+    supported_parameters: HYBRID_PARAMETERS,
     name: 'GLM-4.7',
     created: released('2025-12-22'),
     context_window: 202_752,
@@ -174,6 +179,7 @@ export const ZAI = catalogueEntries(COMMON, [
   },
   {
     id: 'zai-glm-4.7',
+    supported_parameters: HYBRID_PARAMETERS,
     name: 'GLM-4.7 at Cerebras',
     created: released('2026-01-07'),
     context_window: 131_072,

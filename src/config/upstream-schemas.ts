@@ -139,10 +139,16 @@ export const PROVIDER_SCHEMA = section(
     max_in_flight: Type.Optional(count('Maximum concurrent calls. Not set: no limit.')),
     data_collection: Type.Optional(
       Type.Enum(['allow', 'deny'], {
-        description: 'Whether the provider may keep data to train on. Not set: it may.',
+        description:
+          'Whether the provider may keep data to train on, by your agreement with it. Not set: as it publishes, in the catalogue; else not known, which counts as `allow`.',
       }),
     ),
-    zdr: Type.Optional(Type.Boolean({ description: 'Zero data retention. Not set: false.' })),
+    zdr: Type.Optional(
+      Type.Boolean({
+        description:
+          'Zero data retention, by your agreement with it. Not set: as it publishes, in the catalogue; else not known.',
+      }),
+    ),
     forward_unknown: Type.Optional(
       Type.Boolean({
         description:
@@ -172,11 +178,18 @@ const deployment = section(
     }),
     data_collection: Type.Optional(
       Type.Enum(['allow', 'deny'], {
-        description: 'Whether the provider may keep data to train on. Not set: as `data_collection` of the provider.',
+        description:
+          'Whether the provider may keep data to train on. Not set: as `data_collection` of the provider, else not known, which counts as `allow`.',
       }),
     ),
-    zdr: Type.Optional(Type.Boolean({ description: 'Zero data retention. Not set: as `zdr` of the provider.' })),
-    region: Type.Optional(text('Where the deployment runs, such as `eu`; what policies compare.')),
+    zdr: Type.Optional(
+      Type.Boolean({ description: 'Zero data retention. Not set: as `zdr` of the provider, else not known.' }),
+    ),
+    region: Type.Optional(
+      text(
+        'Where the deployment runs, such as `eu`; what policies compare. Not set: the region of the address, of Bedrock and Vertex AI; else not known.',
+      ),
+    ),
     protocol: Type.Optional(
       Type.Enum(['openai-responses', 'openai-auto'], {
         description:
@@ -193,7 +206,15 @@ const capabilities = section(
     function_calling: Type.Optional(Type.Boolean({ description: 'Can call tools.' })),
     vision: Type.Optional(Type.Boolean({ description: 'Can read images.' })),
     json_mode: Type.Optional(Type.Boolean({ description: 'Can answer in JSON alone.' })),
-  } satisfies Record<Capability, unknown>,
+    pdf: Type.Optional(
+      Type.Boolean({ description: 'Can read PDF files. Not set: as in the catalogue, else its provider decides.' }),
+    ),
+    json_schema: Type.Optional(
+      Type.Boolean({
+        description: 'Can answer by a JSON schema. Not set: as in the catalogue, else its provider decides.',
+      }),
+    ),
+  } satisfies Record<Capability | 'pdf' | 'json_schema', unknown>,
   { description: 'What the model can do.' },
 )
 

@@ -33,11 +33,20 @@ export interface Deployment {
   readonly weight: number
   /** One of the provider's further protocols; absent: its usual one. */
   readonly protocol?: string | undefined
-  /** Whether the provider may keep data to train on; absent: as the provider's own setting. */
+  /** Whether the provider may keep data to train on; absent: as the provider's own setting, then as published. */
   readonly dataCollection?: 'allow' | 'deny' | undefined
-  /** Zero data retention; absent: as the provider's own setting. */
+  /** Zero data retention; absent: as the provider's own setting, then as published. */
   readonly zdr?: boolean | undefined
   /** Where it runs, in the operator's words. */
+  readonly region?: string | undefined
+  /** What the catalogue says of it, which holds at the provider's built-in address. */
+  readonly published?: PublishedFacts | undefined
+}
+
+/** Absent: not known. */
+export interface PublishedFacts {
+  readonly dataCollection?: 'allow' | 'deny' | undefined
+  readonly zdr?: boolean | undefined
   readonly region?: string | undefined
 }
 
@@ -73,6 +82,10 @@ export interface Model {
   readonly created: number
   readonly kind: ModelKind
   readonly capabilities: Capabilities
+  /** Whether it reads PDF files; absent: not known, its provider decides. */
+  readonly pdf?: boolean | undefined
+  /** Whether its answers can follow a JSON schema; absent: not known, its provider decides. */
+  readonly jsonSchema?: boolean | undefined
   /** Tokens; of an embedding or rerank model, of each input. */
   readonly contextWindow: number
   /** Most inputs or documents of one request. Undefined: not known. */

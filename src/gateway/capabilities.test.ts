@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { modelOf, requestOf } from '../../test/support/ledger/data-plane.ts'
 import type { ChatRequest } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
-import type { Capability } from '../domain/model.ts'
+import type { Capability, Model } from '../domain/model.ts'
 import { checkCapabilities } from './routing/requested-models.ts'
 
 const IMAGE = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const
@@ -47,6 +47,32 @@ test('tools to a model that cannot call functions, and JSON from one without JSO
     assert.deepEqual(refusalOf({ responseFormat }, ['json_mode']), ['unsupported_parameter', 'response_format'])
   }
   assert.equal(refusalOf({ responseFormat: { type: 'text' } }, ALL), undefined)
+})
+
+test('a PDF file and a JSON schema are refused where the model is known to lack them, and by it alone', () => {
+  const file = { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERg==' } } as const
+  const elsewhere = { type: 'file', file: { file_id: 'file-1' } } as const
+  const text = { type: 'file', file: { file_data: 'data:text/plain;base64,aGk=' } } as const
+  const schema = { type: 'json_schema', json_schema: { name: 'a' } } as const
+  const refusal = (over: Partial<ChatRequest>, model: Partial<Model>) => {
+    try {
+      checkCapabilities(requestOf(over), modelOf(model))
+      return undefined
+    } catch (error) {
+      return error instanceof GatewayError ? [error.code, error.param] : assert.fail(String(error))
+    }
+  }
+  const reading = (...content: ChatRequest['messages'][number]['content'] & object) =>
+    ({ messages: [{ role: 'user', content }] }) as const
+  assert.deepEqual(refusal(reading(TEXT, file), { pdf: false }), ['unsupported_content', 'messages[0].content[1]'])
+  for (const model of [{ pdf: true }, {}]) assert.equal(refusal(reading(file), model), undefined)
+  assert.equal(refusal(reading(text, elsewhere, IMAGE), { pdf: false }), undefined)
+  assert.deepEqual(refusal({ responseFormat: schema }, { jsonSchema: false }), [
+    'unsupported_parameter',
+    'response_format',
+  ])
+  for (const model of [{ jsonSchema: true }, {}]) assert.equal(refusal({ responseFormat: schema }, model), undefined)
+  assert.equal(refusal({ responseFormat: { type: 'json_object' } }, { jsonSchema: false }), undefined)
 })
 
 test('plain text passes a model that can do nothing else, also as parts and as a stream', () => {

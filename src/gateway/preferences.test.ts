@@ -25,11 +25,15 @@ import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { responsesApi } from '../protocols/openai-responses/client/index.ts'
 import { readProvider } from '../protocols/routing-fields.ts'
+import { resolveProvider } from '../providers/index.ts'
 import { createGateway } from './pipeline.ts'
 import { candidatesOf } from './routing/candidates.ts'
 import type { RoutingPolicy, RoutingSettings } from './routing/health.ts'
 import { record } from './routing/measurements.ts'
 import { EXPLORED_SHARE, preferredRoute } from './routing/preferences.ts'
+import type { UpstreamProvider } from './upstream/registry.ts'
+
+const LONG_TIMEOUTS = { connect: 1_000, idle: 1_000, total: 1_000 }
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 const good = whole(answer({ content: 'Hi' }, { usage: counts(10, 3) }))
@@ -138,6 +142,54 @@ test('data policies of a request go by deployment, else by provider', async () =
   assert.equal((await send(chat({ provider: { zdr: true } }), { models })).hosts, 'b')
   assert.equal((await send(chat({ provider: { data_collection: 'deny' } }), { models })).hosts, 'c')
   assert.equal((await send(chat({ provider: { data_collection: 'allow', zdr: false } }), { models })).hosts, 'a')
+})
+
+test('facts are the operator’s, then those published of the built-in host; what nobody says fulfils no demand', () => {
+  const { transport } = playNetwork(() => ({}))
+  const published = { dataCollection: 'deny', zdr: true, region: 'EU-west' } as const
+  const factsAt = (upstream: Partial<UpstreamProvider>, over: Partial<Deployment>, model = 'm') => {
+    const host = { ...upstreamOf({ transport, name: 'a' }), ...upstream }
+    const input = { health: healthOf(), provider: () => host }
+    const [candidate] = candidatesOf(modelOf({ deployments: [deployment('a', { model, ...over })] }), input).candidates
+    return candidate?.facts
+  }
+  const unknown = { dataCollection: 'allow', zdr: false, region: undefined }
+  assert.deepEqual(factsAt({}, {}), unknown)
+  assert.deepEqual(factsAt({}, { published }), unknown, 'another address is another host')
+  assert.deepEqual(factsAt({ isBuiltIn: true }, { published }), { ...published, region: 'eu-west' })
+  const said = { isBuiltIn: true, dataCollection: 'allow', zdr: false } as const
+  assert.deepEqual(factsAt(said, { published, region: 'us' }), { dataCollection: 'allow', zdr: false, region: 'us' })
+  assert.equal(factsAt(said, { published, zdr: true })?.zdr, true)
+  const { provider } = resolveProvider('bedrock', { region: 'eu-central-1', timeout_ms: LONG_TIMEOUTS })
+  for (const [model, region] of [
+    ['amazon.nova-pro-v1:0', 'eu-central-1'],
+    ['zai.glm-4.7', 'eu-central-1'],
+    ['global.anthropic.claude-opus-4-8', 'global'],
+    ['us.anthropic.claude-opus-4-8', 'us'],
+    ['arn:aws:bedrock:eu-central-1:1:application-inference-profile/x', undefined],
+  ] as const) {
+    assert.equal(factsAt({ provider }, {}, model)?.region, region, model)
+  }
+})
+
+test('a region includes the ones below it', async () => {
+  const models = [
+    modelOf({
+      deployments: [
+        deployment('a', { region: 'europe-west4' }),
+        deployment('b', { region: 'eu-central-1', priority: 1 }),
+      ],
+    }),
+  ]
+  const hosts = async (...regions: string[]) => {
+    const { error, hosts: called } = await send(chat({ provider: { regions } }), { models })
+    return error?.code ?? called
+  }
+  assert.deepEqual([await hosts('EU'), await hosts('europe')], ['b', 'a'])
+  assert.deepEqual(
+    [await hosts('eu-central-1'), await hosts('eu-central'), await hosts('e')],
+    ['b', 'b', 'no_candidates'],
+  )
 })
 
 test('a data policy concerns its accounts, keys and plans, and is enforced whatever the request says', async () => {

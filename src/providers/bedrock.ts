@@ -43,7 +43,21 @@ function configure({ region: said, base_url: baseUrl = '' }: ProviderSettings): 
   if (region === undefined) throw new Error('Amazon Bedrock needs a region: set region, or AWS_REGION.')
   if (!REGION.test(region)) throw new Error(`'${region}' is no region of AWS; one is written like us-east-1.`)
   const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
-  return { baseUrl: `https://bedrock-runtime.${region}.${domain}`, authorize: createAuthorize(region) }
+  const baseUrlOfRegion = `https://bedrock-runtime.${region}.${domain}`
+  return {
+    baseUrl: baseUrlOfRegion,
+    authorize: createAuthorize(region),
+    regionOf: (model) => placeOf(model, region),
+  }
+}
+
+/**
+ * Where requests to a model may run: at the address's region, or in the area of its inference profile (`eu.…`, `global.…`).
+ * What stands behind an ARN is known to the account alone.
+ */
+function placeOf(model: string, region: string): string | undefined {
+  if (model.startsWith('arn:')) return undefined
+  return /^(global|us-gov|us|eu|apac|jp|au|ca|in|kr|sa|uk|me|af|mx|il)\./.exec(model)?.[1] ?? region
 }
 
 function createAuthorize(region: string): Authorize {

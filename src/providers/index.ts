@@ -148,6 +148,8 @@ export interface ResolvedProvider {
   readonly maxInFlight: number | undefined
   /** Whether unknown body fields are sent unchanged. */
   readonly forwardUnknown: boolean
+  /** Whether it is the registry's host of that name, at its own address. */
+  readonly isBuiltIn: boolean
 }
 
 /**
@@ -175,6 +177,7 @@ export function resolveProvider(name: string, config: ProviderConfig): ResolvedP
     ...(config.data_collection !== undefined && { dataCollection: config.data_collection }),
     ...(config.zdr !== undefined && { zdr: config.zdr }),
     forwardUnknown: isOwnHost(provider, config.base_url) && config.forward_unknown !== false,
+    isBuiltIn: provider.id === name && !config.base_url,
   }
 }
 

@@ -99,6 +99,8 @@ export interface Provider {
    * these enable nothing: they are set on machines for other reasons too.
    */
   readonly settingVariables?: Readonly<Partial<Record<SettingName | 'base_url' | 'api_key', string>>>
+  /** Where a model runs, by its name and the settings; undefined: not known. */
+  readonly regionOf?: (model: string) => string | undefined
   /** Applies an operator's settings. Throws an Error that names what is missing or wrong. */
   readonly configure?: (settings: ProviderSettings) => Partial<Provider>
   /** The page these facts come from, and when it was read. */

@@ -41,7 +41,7 @@ function configure({ base_url: baseUrl, credentials_file: file, ...place }: Prov
   for (const name of [project, region]) if (!NAME.test(name)) throw new Error(`'${name}' is no project or region.`)
   const pathPrefix = `/v1/projects/${project}/locations/${region}/publishers/google`
   const host = region === ANYWHERE ? 'aiplatform.googleapis.com' : `${region}-aiplatform.googleapis.com`
-  return { authorize, baseUrl: `https://${host}`, ...protocolsAt(pathPrefix) }
+  return { authorize, baseUrl: `https://${host}`, regionOf: () => region, ...protocolsAt(pathPrefix) }
 }
 
 /** @param pathPrefix Up to the publisher. */

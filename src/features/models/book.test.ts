@@ -85,7 +85,7 @@ test('the file overrides the catalogue field by field, a price as a whole', () =
     {
       id: 'gpt-4o-2024-08-06',
       max_output_tokens: 4096,
-      capabilities: { vision: false },
+      capabilities: { vision: false, pdf: false, json_schema: false },
       pricing: { input_per_million: 3, output_per_million: 12 },
     },
   ]).find('gpt-4o-2024-08-06')
@@ -93,9 +93,22 @@ test('the file overrides the catalogue field by field, a price as a whole', () =
   assert.equal(model?.contextWindow, untouched?.contextWindow)
   assert.deepEqual(model?.capabilities, { streaming: true, function_calling: true, vision: false, json_mode: true })
   assert.deepEqual(model?.inputModalities, ['text'])
+  assert.deepEqual([model?.pdf, model?.jsonSchema, untouched?.pdf, untouched?.jsonSchema], [false, false, true, true])
+  assert.ok(!model?.supportedParameters.includes('structured_outputs'))
   assert.deepEqual(model?.price, { inputMicroUsd: 3_000_000, outputMicroUsd: 12_000_000 })
   assert.notEqual(model?.priceVersion, untouched?.priceVersion)
   assert.equal(book([{ id: 'gpt-4o-2024-08-06', pricing: null }]).find('gpt-4o')?.price, undefined)
+})
+
+test('what the catalogue says of a deployment stays apart from what the file says of its own', () => {
+  const own = { provider: 'openai', model: 'x', zdr: true }
+  const { find } = book([{ id: 'own', capabilities: { pdf: true }, deployments: [own] }])
+  assert.deepEqual(find('gpt-4o')?.deployments[0]?.published?.dataCollection, 'deny')
+  assert.equal(find('gpt-4o')?.deployments[0]?.dataCollection, undefined)
+  const [deployment] = find('own')?.deployments ?? []
+  assert.deepEqual([deployment?.zdr, deployment?.published], [true, undefined])
+  assert.deepEqual([find('own')?.pdf, find('own')?.inputModalities], [true, ['text', 'file']])
+  assert.equal(find('own')?.jsonSchema, undefined, 'not known')
 })
 
 test('an alias of the catalogue can be overridden alone and is then a model of its own', () => {

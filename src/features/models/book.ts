@@ -116,7 +116,33 @@ function catalogueEntries(catalogue: readonly CatalogueEntry[], models: readonly
   const given = new Set(namesGiven(models))
   return catalogue
     .filter(({ id }) => !given.has(id))
-    .map((entry) => ({ ...entry, aliases: entry.aliases.filter((alias) => !given.has(alias)) }))
+    .map((entry) => ({
+      ...entry,
+      ...readingFacts(entry),
+      deployments: published(entry.deployments),
+      aliases: entry.aliases.filter((alias) => !given.has(alias)),
+    }))
+}
+
+/** The catalogue's lists are complete: what they do not name, the model cannot do. */
+function readingFacts({
+  kind = 'chat',
+  ...entry
+}: Pick<CatalogueEntry, 'input_modalities' | 'supported_parameters' | 'kind'>) {
+  if (kind !== 'chat') return {}
+  return {
+    pdf: entry.input_modalities.includes('file'),
+    json_schema: entry.supported_parameters.includes('structured_outputs'),
+  }
+}
+
+/** What the catalogue says of deployments comes after what the operator says of their providers. */
+function published(deployments: readonly CatalogueDeployment[]): readonly EntryDeployment[] {
+  return deployments.map(({ data_collection: dataCollection, zdr, region, ...deployment }) =>
+    dataCollection === undefined && zdr === undefined && region === undefined
+      ? deployment
+      : { ...deployment, published: { dataCollection, zdr, region } },
+  )
 }
 
 function namesGiven(models: readonly ConfiguredModel[]): string[] {
@@ -178,6 +204,8 @@ function toModel(entry: ModelEntry, deployments: readonly Deployment[]): Model {
     kind: entry.kind ?? 'chat',
     capabilities: entry.capabilities,
     contextWindow: entry.context_window,
+    ...(entry.pdf !== undefined && { pdf: entry.pdf }),
+    ...(entry.json_schema !== undefined && { jsonSchema: entry.json_schema }),
     maxInputs: entry.max_inputs,
     maxOutputTokens: entry.max_output_tokens ?? undefined,
     price: undefined,
@@ -200,7 +228,7 @@ export interface ConfiguredModel {
   readonly owned_by?: string | undefined
   readonly aliases?: readonly string[] | undefined
   readonly kind?: ModelKind | undefined
-  readonly capabilities?: { readonly [name in Capability]?: boolean | undefined } | undefined
+  readonly capabilities?: { readonly [name in Capability | 'pdf' | 'json_schema']?: boolean | undefined } | undefined
   readonly context_window?: number | undefined
   readonly max_inputs?: number | undefined
   readonly max_output_tokens?: number | null | undefined
@@ -211,11 +239,19 @@ export interface ConfiguredModel {
   readonly deployments?: readonly CatalogueDeployment[] | undefined
 }
 
-type Overridable = 'kind' | 'max_inputs' | 'source' | 'note' | 'price_ends' | 'replacement'
+type Overridable = 'deployments' | 'kind' | 'max_inputs' | 'source' | 'note' | 'price_ends' | 'replacement'
+
+interface EntryDeployment extends CatalogueDeployment {
+  readonly published?: Deployment['published']
+}
 
 /** One model, merged from the catalogue and the configuration file. */
 interface ModelEntry extends Omit<CatalogueEntry, Overridable> {
+  readonly deployments: readonly EntryDeployment[]
   readonly kind?: ModelKind | undefined
+  /** Undefined: not known. */
+  readonly pdf?: boolean | undefined
+  readonly json_schema?: boolean | undefined
   readonly max_inputs?: number | undefined
   readonly replacement?: string | undefined
   readonly fallbacks?: readonly string[] | undefined
@@ -234,6 +270,7 @@ function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): M
   const kind = model.kind ?? known.kind
   const isChat = kind === undefined || kind === 'chat'
   const capabilities = isChat ? mergeCapabilities(known.capabilities, model.capabilities) : NO_CAPABILITIES
+  const facts = isChat ? { ...(base && readingFacts(base)), ...givenFacts(model.capabilities) } : {}
   return {
     id: model.id,
     name: model.name ?? known.name,
@@ -250,11 +287,26 @@ function mergeEntry(model: ConfiguredModel, base: CatalogueEntry | undefined): M
     aliases: model.aliases ?? (base?.id === model.id ? base.aliases : []),
     deprecation_date: model.deprecation_date ?? known.deprecation_date,
     replacement: model.replacement ?? known.replacement,
-    input_modalities: inputModalities(known, capabilities),
+    ...facts,
+    input_modalities: listed(inputModalities(known, capabilities), 'file', facts.pdf),
     fallbacks: model.fallbacks,
-    supported_parameters: base?.supported_parameters ?? supportedParameters(kind, capabilities),
-    deployments: model.deployments ?? known.deployments,
+    supported_parameters: listed(
+      base?.supported_parameters ?? supportedParameters(kind, capabilities),
+      'structured_outputs',
+      facts.json_schema,
+    ),
+    deployments: model.deployments ?? published(known.deployments),
   }
+}
+
+function givenFacts({ pdf, json_schema }: NonNullable<ConfiguredModel['capabilities']> = {}) {
+  return { ...(pdf !== undefined && { pdf }), ...(json_schema !== undefined && { json_schema }) }
+}
+
+/** @param isThere Undefined: as it is. */
+function listed(names: readonly string[], name: string, isThere: boolean | undefined): readonly string[] {
+  if (isThere === undefined || names.includes(name) === isThere) return names
+  return isThere ? [...names, name] : names.filter((each) => each !== name)
 }
 
 function emptyEntry(id: string): ModelEntry {

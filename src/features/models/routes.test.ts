@@ -101,7 +101,7 @@ test('a model has the fields of the interface and those that other tools read', 
       service_tiers: { priority: PRIORITY, fast: PRIORITY },
     },
     alias_of: 'gpt-4o-2024-08-06',
-    architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'] },
+    architecture: { input_modalities: ['text', 'image', 'file'], output_modalities: ['text'] },
     supported_parameters: [
       'max_tokens',
       'response_format',

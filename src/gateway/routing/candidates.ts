@@ -18,6 +18,7 @@ import {
   type Candidate,
   type CandidateList,
   credentialOf,
+  type DeploymentFacts,
   deploymentOf,
   type Health,
   type KeyedTarget,
@@ -89,11 +90,18 @@ function candidateOf(upstream: UpstreamProvider, health: Health, { deployment, o
     names: [
       ...new Set([upstream.name, upstream.provider.id, upstream.provider.name].map((name) => name.toLowerCase())),
     ],
-    facts: {
-      dataCollection: deployment.dataCollection ?? upstream.dataCollection ?? 'allow',
-      zdr: deployment.zdr ?? upstream.zdr ?? false,
-      region: deployment.region,
-    },
+    facts: factsOf(deployment, upstream),
+  }
+}
+
+/** The operator's word first, then what is published of the built-in host; what nobody says fulfils no demand. */
+function factsOf(deployment: Deployment, upstream: UpstreamProvider): DeploymentFacts {
+  const published = upstream.isBuiltIn === true ? deployment.published : undefined
+  const region = deployment.region ?? upstream.provider.regionOf?.(deployment.model) ?? published?.region
+  return {
+    dataCollection: deployment.dataCollection ?? upstream.dataCollection ?? published?.dataCollection ?? 'allow',
+    zdr: deployment.zdr ?? upstream.zdr ?? published?.zdr ?? false,
+    region: region?.toLowerCase(),
   }
 }
 

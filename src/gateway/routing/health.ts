@@ -102,6 +102,7 @@ export interface DeploymentFacts {
   readonly dataCollection: 'allow' | 'deny'
   /** Zero data retention. */
   readonly zdr: boolean
+  /** In lower case. */
   readonly region: string | undefined
 }
 

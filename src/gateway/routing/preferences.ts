@@ -331,7 +331,10 @@ export function unfulfilled(
   const { dataCollection, zdr, regions } = demand
   if (dataCollection === 'deny' && facts.dataCollection !== 'deny') return 'data_collection'
   if (zdr === true && !facts.zdr) return 'zdr'
-  const { region } = facts
-  const isElsewhere = regions?.every((each) => each.toLowerCase() !== region?.toLowerCase())
-  return isElsewhere === true ? 'regions' : undefined
+  return regions?.some((each) => isWithin(facts.region, each.toLowerCase())) === false ? 'regions' : undefined
+}
+
+/** `eu` includes `eu-central-1`. */
+function isWithin(region: string | undefined, wanted: string): boolean {
+  return region === wanted || region?.startsWith(`${wanted}-`) === true
 }

@@ -235,17 +235,24 @@ function isPriced(model: Model): model is PricedModel {
 
 /** Rejects, before any provider is called, what the model cannot do; the error names the parameter that requires it. */
 export function checkCapabilities({ messages, tools, responseFormat }: ChatRequest, model: Model): void {
+  const { pdf, jsonSchema } = model
   const { vision, function_calling: functions, json_mode: json } = model.capabilities
   if (tools !== undefined && !functions) throw cannot(model, 'call functions', 'tools')
   if (responseFormat !== undefined && responseFormat.type !== 'text' && !json) {
     throw cannot(model, 'answer in JSON mode', 'response_format')
   }
-  if (vision) return
+  if (jsonSchema === false && responseFormat?.type === 'json_schema') {
+    throw cannot(model, 'answer by a JSON schema', 'response_format')
+  }
+  if (vision && pdf !== false) return
   for (let i = 0; i < messages.length; i++) {
     const content = messages[i]?.content
     if (typeof content !== 'object' || content === null) continue
-    const j = content.findIndex(isImage)
-    if (j >= 0) throw cannot(model, 'read images', `messages[${i}].content[${j}]`)
+    const j = content.findIndex((part) => (!vision && isImage(part)) || (pdf === false && isPdf(part)))
+    const found = content[j]
+    if (found !== undefined) {
+      throw cannot(model, isImage(found) ? 'read images' : 'read PDF files', `messages[${i}].content[${j}]`)
+    }
   }
 }
 
@@ -270,6 +277,11 @@ function isLonger(input: string | readonly number[], tokens: number): boolean {
 
 function isImage({ type }: ContentPart): boolean {
   return type === 'image_url'
+}
+
+/** A file without its data is known to its provider alone. */
+function isPdf(part: ContentPart): boolean {
+  return part.type === 'file' && part.file.file_data?.startsWith('data:application/pdf') === true
 }
 
 function cannot(model: Model, what: string, param: string): GatewayError {

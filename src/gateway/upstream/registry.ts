@@ -16,9 +16,11 @@ export interface UpstreamProvider {
   readonly onDisconnect: 'cancel' | 'drain' | undefined
   /** Whether unknown body fields are forwarded; default: false. */
   readonly forwardUnknown?: boolean | undefined
-  /** Whether the provider may keep data to train on; absent: it may. */
+  /** Called at the address that the registry has for its name: what the catalogue says of that host holds. */
+  readonly isBuiltIn?: boolean | undefined
+  /** Whether the provider may keep data to train on, as the operator says. */
   readonly dataCollection?: 'allow' | 'deny' | undefined
-  /** Zero data retention; absent: no. */
+  /** Zero data retention, as the operator says. */
   readonly zdr?: boolean | undefined
   /** Calls at once; undefined: no limit of its own. */
   readonly maxInFlight: number | undefined
