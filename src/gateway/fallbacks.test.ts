@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import {
   callerOf,
   deployment,
+  HANGS,
   healthOf,
   incomingOf,
   modelOf,
@@ -69,9 +70,14 @@ async function send(body: object, scripts: Readonly<Record<string, Script>>, inp
   } = input
   const network = playNetwork(({ url }) => scripts[new URL(url).hostname.replace('.test', '')] ?? assert.fail(url))
   const names = ['a', 'b', 'c', 'd']
-  const upstreams = names.map((name) => upstreamOf({ transport: network.transport, name }))
+  const upstreams = names.map((name) =>
+    upstreamOf({ transport: network.transport, name, ...(hangs(scripts[name]) && { timeouts: SHORT }) }),
+  )
   const credit = input.credit ?? fakeCredit()
-  const { ports, records } = testPorts({ upstreams, health: healthOf({}, settings), ...over, credit, models })
+  const begunAt = performance.now()
+  const clock = Object.values(scripts).some(hangs) ? () => performance.now() - begunAt : () => 0
+  const health = healthOf({ clock }, settings)
+  const { ports, records } = testPorts({ upstreams, health, clock, ...over, credit, models })
   const gateway = createGateway(ports, () => ({ maxAttempts }))
   const client = testClient()
   let error: GatewayError | undefined
@@ -93,6 +99,13 @@ async function send(body: object, scripts: Readonly<Record<string, Script>>, inp
   }
 }
 
+/** Of a provider that says nothing more: how soon that is noticed decides nothing. */
+const SHORT = { connect: 60_000, firstByte: 20, wholeAnswer: 20, idle: 20, total: 60_000 }
+
+function hangs(script: Script | undefined): boolean {
+  return script?.head === HANGS || script?.body?.includes(HANGS) === true
+}
+
 const MESSAGES = [{ role: 'user', content: 'hello, hello' }]
 const chat = (over: object = {}): object => ({ model: 'a', messages: MESSAGES, ...over })
 
@@ -110,6 +123,20 @@ const FAILURES: Readonly<Record<string, readonly [reason: string, Script]>> = {
   'an empty answer': ['server_error', { body: [] }],
   'a prompt that is too long': ['context_length', refusal(400, { message: 'long', code: 'context_length_exceeded' })],
   'a content filter': ['content_filter', refusal(400, { message: 'bad', code: 'content_filter' })],
+  'no head in time': ['timeout', { head: HANGS }],
+  'a head and nothing after it': ['timeout', { body: [HANGS] }],
+  'comments alone': ['timeout', { body: [': ping\n\n', ': ping\n\n', HANGS] }],
+  'a connection that breaks after the head': ['connection', { body: [new Error('reset')] }],
+  'an answer that breaks off within its first event': [
+    'connection',
+    { body: ['data: {"id":"1","cho', new Error('reset')] },
+  ],
+  'bytes that are no answer': [
+    'server_error',
+    { headers: { 'content-type': 'text/html' }, body: ['<html>Bad gateway'] },
+  ],
+  'a first event that is no JSON': ['server_error', { body: ['data: {nope\n\n'] }],
+  'an account without money': ['unavailable', refusal(402)],
   'a refused credential': ['unavailable', refusal(401)],
   'an unknown model': ['unavailable', refusal(404)],
 }
@@ -176,13 +203,34 @@ test('a request that a provider rejects as invalid is not sent to another model'
   assert.equal(hosts.join(' '), 'a')
 })
 
-test('an answer that breaks off after its first event is never continued by another model', async () => {
-  const cut: Script = { body: [...(streamed(textChunks(3)).body ?? []).slice(0, 2), new Error('reset')] }
-  const { client, records, hosts } = await send(chat({ stream: true, models: ['b'] }), { a: cut, b: good(true) })
-  assert.equal(hosts.join(' '), 'a')
-  assert.deepEqual([only(records).model, only(records).status], ['a', 'incomplete'])
-  assert.match(client.written.join(''), /"error"/)
-})
+for (const [apiName, api, bodyFor] of APIS) {
+  const begun = (streamed(textChunks(3)).body ?? []).slice(0, 2)
+  for (const [name, end] of Object.entries({
+    'breaks off': new Error('reset'),
+    'becomes unreadable': 'data: {nope\n\n',
+    stalls: HANGS,
+  })) {
+    test(`${apiName}: a stream that ${name} after its first event is never continued by another model`, async () => {
+      const { client, records, hosts } = await send(
+        bodyFor({ stream: true, models: ['b'] }),
+        { a: { body: [...begun, end] }, b: good(true) },
+        { incoming: { api } },
+      )
+      assert.equal(hosts.join(' '), 'a')
+      const record = only(records)
+      assert.deepEqual([record.model, record.provider, record.status], ['a', 'a', 'incomplete'])
+      assert.match(client.written.join(''), /error/)
+    })
+  }
+
+  test(`${apiName}: a whole answer that breaks off half-way has reached nobody, and the fallback answers`, async () => {
+    const half = JSON.stringify(answer({ content: 'Hello there' }, { usage: counts(10, 3) })).slice(0, 80)
+    const cut: Script = { headers: { 'content-type': 'application/json' }, body: [half, new Error('reset')] }
+    const { records, hosts } = await send(bodyFor({ models: ['b'] }), { a: cut, b: good(false) }, { incoming: { api } })
+    assert.equal(hosts.join(' '), 'a b')
+    assert.deepEqual([only(records).model, only(records).costNanoUsd], ['b', BigInt(10 * 2000 + 3 * 4000)])
+  })
+}
 
 test('the operator’s fallbacks answer where the request names none', async () => {
   const models = [modelAt('a', { fallbacks: ['b'] }), modelAt('b'), modelAt('c')]
@@ -244,6 +292,21 @@ test('a model that cannot do what the request asks is passed over; where none ca
   const none = await send(chat({ tools, models: ['c'] }), {}, { models })
   assert.equal(none.error?.code, 'unsupported_parameter')
   assert.match(none.error?.message ?? '', /'a'/)
+})
+
+test('a model that cannot read PDF files, or follow a schema, is passed over with the reason', async () => {
+  const models = [modelAt('a', { pdf: false, jsonSchema: false }), modelAt('b')]
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } }
+  const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } }
+  for (const [over, code] of [
+    [{ messages: [{ role: 'user', content: [file] }] }, 'unsupported_content'],
+    [{ response_format: schema }, 'unsupported_parameter'],
+  ] as const) {
+    const { hosts, client } = await send(chat({ ...over, models: ['b'] }), { b: good(false) }, { models })
+    assert.equal(hosts.join(' '), 'b')
+    assert.match(client.headers?.['x-turnpike-route'] ?? '', new RegExp(`^a;model="a-model";skipped=${code}, b;`))
+    assert.equal((await send(chat(over), {}, { models })).error?.code, code)
+  }
 })
 
 test('the hold covers the dearest candidate, and each is sent a limit within it', async () => {

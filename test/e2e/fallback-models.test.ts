@@ -5,14 +5,27 @@ import { CHAT, eventually, open, send } from '../support/client.ts'
 import { openLocation } from '../support/database.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { everyRow, reconcile } from '../support/ledger/money.ts'
-import { answerJson, completion, ordinary, slowStream } from '../support/providers/answers.ts'
+import {
+  answerBytes,
+  answerJson,
+  completion,
+  ordinary,
+  SSE_HEAD,
+  silent,
+  slowStream,
+} from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const good = answerJson(completion({ content: 'Hi' }))
 const [one, two] = await Promise.all([startFakeProvider(good), startFakeProvider(good)])
-const provider = (url: string): object => ({ protocol: 'openai', base_url: `${url}/v1`, api_key: 'sk-1' })
+const provider = (url: string, over: object = {}): object => ({
+  ...{ protocol: 'openai', base_url: `${url}/v1`, api_key: 'sk-1' },
+  ...over,
+})
 const config = {
-  providers: { one: provider(one.url), two: provider(two.url) },
+  providers: { one: provider(one.url, { timeout_ms: { first_byte: 500 } }), two: provider(two.url) },
+  // Each request calls the provider that fails.
+  routing: { max_attempts: 1, breaker: { failures: 1_000 } },
   models: [
     { ...model('cheap', 'one', 'cheap-m'), fallbacks: ['dear'] },
     { ...model('dear', 'two', 'dear-m'), pricing: { input_per_million: 10, output_per_million: 20 } },
@@ -34,6 +47,17 @@ const FAULTS: Readonly<Record<string, Parameters<typeof one.answer>[0]>> = {
   'an error': answerJson({ error: { message: 'down' } }, 500),
   overload: answerJson({ error: { message: 'busy' } }, 503),
   'a connection that is cut': (_, reply) => reply.reset(),
+  'a head alone': (_, reply) => {
+    reply.head(200, SSE_HEAD)
+    reply.cut()
+  },
+  'an event that breaks off': async (_, reply) => {
+    reply.head(200, SSE_HEAD)
+    await reply.write('data: {"id":"1","choi')
+    reply.reset()
+  },
+  'bytes that are no answer': answerBytes({ 'content-type': 'text/html' }, '<html>Bad gateway</html>'),
+  'no answer in time': silent,
 }
 
 interface Row {
@@ -45,6 +69,7 @@ interface Row {
 test('on each API, streamed and not, the fallback answers, and alone is charged: rows and ledger agree', async () => {
   const key = await gateway.keyOfNewAccount()
   let sent = 0
+  const before = one.calls.length
   for (const fault of Object.values(FAULTS)) {
     for (const [path, body] of Object.entries(BODIES)) {
       for (const stream of [false, true]) {
@@ -62,7 +87,7 @@ test('on each API, streamed and not, the fallback answers, and alone is charged:
     () => everyRow<Row>(gateway, key, '/v1/usage/completions'),
     (found) => found.length === sent,
   )
-  assert.equal(rows.length, sent)
+  assert.deepEqual([rows.length, one.calls.length - before], [sent, sent])
   for (const row of rows) assert.deepEqual([row.model, row.provider, row.status], ['dear', 'two', 'completed'])
   const total = await reconcile(gateway, key)
   assert.equal(total.ok, true)
