@@ -12,6 +12,7 @@
  *   --bodies    the effect of hostile request bodies on another account, and on memory
  *   --jobs      the throughput of the queue of background jobs
  *   --revocation  the time until other processes reject a revoked key
+ *   --canary   whether a canary that shifts by reloads drops any of 500 requests a second
  *   --routing  the CPU time to route a request among 500 candidates
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
  *   --tracing  the CPU time that tracing every request adds
@@ -28,6 +29,7 @@ import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { benchAgainst } from './against.ts'
 import { CHUNKS, configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
+import { benchCanary } from './canary.ts'
 import { topFunctions } from './cpu-profile.ts'
 import { benchDashboard, benchDashboardQueries } from './dashboard.ts'
 import { benchFairness } from './fairness.ts'
@@ -282,6 +284,7 @@ async function main(): Promise<boolean> {
 }
 
 const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
+  '--canary': benchCanary,
   '--dashboard': benchDashboard,
   '--dashboard-queries': benchDashboardQueries,
   '--fairness': benchFairness,

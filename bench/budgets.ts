@@ -31,4 +31,8 @@ export const BUDGETS = {
   tracingCpuRatio: 1.1,
   /** CPU to route a request among 500 candidates. */
   routingMicroseconds: 10,
+  /** While weights shift by reloads. */
+  canaryDropped: 0,
+  /** 500 requests a second, less 5 %. */
+  canaryIntervalMs: 2.1,
 } as const
