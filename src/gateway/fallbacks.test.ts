@@ -12,6 +12,7 @@ import {
   playNetwork,
   refusal,
   type Script,
+  type Step,
   streamed,
   type TestClient,
   testClient,
@@ -205,7 +206,7 @@ test('a request that a provider rejects as invalid is not sent to another model'
 
 for (const [apiName, api, bodyFor] of APIS) {
   const begun = (streamed(textChunks(3)).body ?? []).slice(0, 2)
-  for (const [name, end] of Object.entries({
+  for (const [name, end] of Object.entries<Step>({
     'breaks off': new Error('reset'),
     'becomes unreadable': 'data: {nope\n\n',
     stalls: HANGS,
