@@ -1,8 +1,11 @@
 /** Models and providers that operators change at run time, with two processes on one database. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { builtIn } from '../../src/cli/configuration.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { CHAT, eventually, hello, open, send } from '../support/client.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
 import { bodyOf, ordinary, streamUntil } from '../support/providers/answers.ts'
@@ -199,6 +202,29 @@ test('`config export` writes what is stored as YAML, with variables in place of 
   assert.match(text, /api_key: "?\$\{STORED_API_KEY\}/)
   assert.match(text, /- id: team\/new/)
   assert.ok(!text.includes(SECRET))
+})
+
+test('what `config export` writes is a file that means the same', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-export-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const keys = ['sk-first-0123456789abcdef', 'sk-second-0123456789abcdef']
+  const { api_key: _key, ...several } = STORED
+  assert.equal((await ask('/v1/admin/providers/several-keys', 'PUT', { ...several, api_keys: keys })).status, 200)
+  const named = { ...SETTINGS, name: ['Costs $', '{MUCH}'].join('') }
+  assert.equal((await ask('/v1/admin/models/team%2Fnamed', 'PUT', named)).status, 200)
+  const config = join(folder, 'exported.yaml')
+  writeFileSync(config, await first.cli('config', 'export'))
+  const env = { STORED_API_KEY: SECRET, SEVERAL_KEYS_API_KEY_1: keys[0], SEVERAL_KEYS_API_KEY_2: keys[1] }
+  const { providers, models } = await loadConfig({ env, cwd: folder, builtIn: builtIn(), flags: { config } })
+  assert.deepEqual(Object.keys(providers).sort(), ['several-keys', 'stored'])
+  assert.deepEqual([providers['stored']?.api_key, providers['several-keys']?.api_keys], [SECRET, keys])
+  assert.equal(providers['stored']?.base_url, STORED.base_url)
+  const [exported] = models.filter(({ id }) => id === 'team/new')
+  const { settings } = (await ask('/v1/admin/models/team%2Fnew')).json
+  assert.partialDeepStrictEqual(exported, settings)
+  assert.equal(models.find(({ id }) => id === 'team/named')?.name, named.name)
+  assert.equal((await ask('/v1/admin/models/team%2Fnamed', 'DELETE')).status, 204)
+  assert.equal((await ask('/v1/admin/providers/several-keys', 'DELETE')).status, 204)
 })
 
 test('a restart keeps what is stored', async () => {
