@@ -364,6 +364,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
       weight: fc.constant(1),
       dataCollection: optional(fc.constantFrom('allow' as const, 'deny' as const)),
       zdr: optional(fc.boolean()),
+      region: optional(fc.constantFrom('eu', 'eu-west', 'us')),
       latency: optional(fc.integer({ min: 1, max: 6 }).map((exponent) => 10 ** exponent)),
       speed: optional(fc.integer({ min: 1, max: 6 }).map((exponent) => 10 ** exponent)),
     }),
@@ -378,6 +379,7 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
       allow_fallbacks: fc.boolean(),
       data_collection: fc.constantFrom('allow', 'deny'),
       zdr: fc.boolean(),
+      regions: fc.uniqueArray(fc.constantFrom('eu', 'eu-west', 'moon'), { minLength: 1 }),
     },
     { requiredKeys: [] },
   ),
@@ -388,12 +390,16 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
 function naive({ deployments, provider }: Drawn): string[] {
   const means = (list: unknown, name: string): number =>
     (list as string[]).findIndex((each) => each.toLowerCase().split('/')[0] === name)
-  const { order, only, ignore, sort, allow_fallbacks: fallbacks, data_collection: data, zdr } = provider
+  const { order, only, ignore, sort, allow_fallbacks: fallbacks, data_collection: data, zdr, regions } = provider
   let left = [...deployments].sort((x, y) => x.priority - y.priority)
   if (only !== undefined) left = left.filter((each) => means(only, each.provider) >= 0)
   if (ignore !== undefined) left = left.filter((each) => means(ignore, each.provider) < 0)
   if (data === 'deny') left = left.filter((each) => each.dataCollection === 'deny')
   if (zdr === true) left = left.filter((each) => each.zdr === true)
+  if (regions !== undefined) {
+    const parents = (region = ''): string[] => (region === 'eu-west' ? ['eu', region] : [region])
+    left = left.filter(({ region }) => parents(region).some((each) => (regions as string[]).includes(each)))
+  }
   const score = (each: Drawn['deployments'][number]): number =>
     sort === 'latency'
       ? (each.latency ?? 1e12)
@@ -411,24 +417,34 @@ function naive({ deployments, provider }: Drawn): string[] {
   return left.map((each) => each.provider)
 }
 
+/** A draw by weight is chance: where nothing orders them, one a priority. */
+function isDetermined({ deployments, provider }: Drawn): boolean {
+  if (provider['sort'] !== undefined || provider['order'] !== undefined) return true
+  return new Set(deployments.map(({ priority }) => priority)).size === deployments.length
+}
+
+/** The model, with its deployments measured as drawn. */
+function measured({ deployments }: Drawn, upstreams: readonly UpstreamProvider[]) {
+  const health = healthOf({ random: () => 0.5 })
+  const model = modelOf({ deployments }) as Model & { price: NonNullable<Model['price']> }
+  const input = { health, provider: (name: string) => upstreams.find((upstream) => upstream.name === name) }
+  for (const candidate of candidatesOf(model, input).candidates) {
+    const { measurements } = candidate.deployment
+    const facts = deployments.find(({ provider: name }) => name === candidate.upstream.name)
+    if (facts?.latency !== undefined) record(measurements.firstEvent, facts.latency, 0)
+    if (facts?.speed !== undefined) record(measurements.speed, facts.speed, 0)
+  }
+  return { health, model, input }
+}
+
 test('for any candidates, facts and wishes the order is that of a naive reference', () => {
   const { transport } = playNetwork(() => ({}))
   const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))
   fc.assert(
     fc.property(drawn, (each) => {
-      const { deployments, provider, stream } = each
-      // A draw by weight is chance: where nothing orders them, one a priority.
-      const isDrawn = provider['sort'] === undefined && provider['order'] === undefined
-      fc.pre(!isDrawn || new Set(deployments.map(({ priority }) => priority)).size === deployments.length)
-      const health = healthOf({ random: () => 0.5 })
-      const model = modelOf({ deployments }) as Model & { price: NonNullable<Model['price']> }
-      const input = { health, provider: (name: string) => upstreams.find((upstream) => upstream.name === name) }
-      for (const candidate of candidatesOf(model, input).candidates) {
-        const { measurements } = candidate.deployment
-        const facts = deployments.find(({ provider: name }) => name === candidate.upstream.name)
-        if (facts?.latency !== undefined) record(measurements.firstEvent, facts.latency, 0)
-        if (facts?.speed !== undefined) record(measurements.speed, facts.speed, 0)
-      }
+      const { provider, stream } = each
+      fc.pre(isDetermined(each))
+      const { model, input } = measured(each, upstreams)
       const { preferences } = readProvider(provider, 'provider')
       const { accountId } = callerOf()
       const request = requestOf({ stream })
@@ -441,6 +457,44 @@ test('for any candidates, facts and wishes the order is that of a naive referenc
       else assert.throws(route, { code: 'no_candidates' })
     }),
     { numRuns: 2000 },
+  )
+})
+
+test('for any failures the calls follow that order, up to the first that answers, which alone is charged', async () => {
+  const failing = fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(drawn, failing, async (each, failures) => {
+      fc.pre(isDetermined(each))
+      const isDown = (name: string): boolean => failures.includes(name)
+      const network = playNetwork(({ url }): Script => (isDown(new URL(url).hostname[0] ?? '') ? refusal(503) : good))
+      const upstreams = NAMES.map((name) => upstreamOf({ transport: network.transport, name }))
+      const { health, model } = measured(each, upstreams)
+      const order = naive(each)
+      const { ports, records } = testPorts({ upstreams, models: [model], health })
+      // One round: later ones repeat the order, after a wait.
+      const maxAttempts = Math.max(1, order.length)
+      const completing = createGateway(ports, () => ({ maxAttempts })).complete(
+        incomingOf(chat({ provider: each.provider })),
+        testClient(),
+      )
+      const error = await completing.then(
+        () => undefined,
+        (thrown: unknown) => (thrown as GatewayError).code,
+      )
+      const called = network.hosts().map((host) => host[0] ?? '')
+      const answering = order.find((name) => !isDown(name))
+      if (answering === undefined) {
+        assert.deepEqual(called, order)
+        assert.equal(error, order.length === 0 ? 'no_candidates' : 'provider_error')
+      } else {
+        assert.deepEqual(called, order.slice(0, order.indexOf(answering) + 1))
+        assert.deepEqual(
+          records.map(({ provider, status, costNanoUsd }) => [provider, status, costNanoUsd > 0n]),
+          [[answering, 'completed', true]],
+        )
+      }
+    }),
+    { numRuns: 200 },
   )
 })
 
