@@ -187,7 +187,7 @@ const deployment = section(
     ),
     region: Type.Optional(
       text(
-        'Where the deployment runs, such as `eu`; what policies compare. Not set: the region of the address, of Bedrock and Vertex AI; else not known.',
+        'Where the deployment runs, such as `eu`; what policies compare. Not set: the region of its address, of clouds that have regions; else not known.',
       ),
     ),
     protocol: Type.Optional(
