@@ -7825,6 +7825,8 @@ export interface operations {
                         function_calling?: boolean | null;
                         vision?: boolean | null;
                         json_mode?: boolean | null;
+                        pdf?: boolean | null;
+                        json_schema?: boolean | null;
                     } | null;
                     context_window?: number | null;
                     max_inputs?: number | null;
