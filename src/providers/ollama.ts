@@ -24,6 +24,7 @@ export const ollama: Provider = {
   name: 'Ollama',
   baseUrl: 'http://127.0.0.1:11434/v1',
   protocol: openaiChat({
+    toolMedia: true,
     maxStops: 64,
     severalChoices: false,
     reasoningField: 'reasoning',

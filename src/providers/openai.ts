@@ -50,6 +50,7 @@ const chat = openaiChat({
   customTools: true,
   originalDetail: true,
   cacheMarks: ['prompt_cache_breakpoint'],
+  toolMedia: true,
   reasoningField: 'none',
   toolUses,
   adaptBody(body, rendered) {

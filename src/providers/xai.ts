@@ -15,6 +15,7 @@ export const xai: Provider = {
   baseUrl: 'https://api.x.ai/v1',
   apiKeyVariable: 'XAI_API_KEY',
   protocol: openaiChat({
+    toolMedia: true,
     maxTokensField: 'max_completion_tokens',
     severalChoices: false,
     reasoningEfforts: { minimal: 'low', xhigh: 'high', max: 'high' },

@@ -1,6 +1,6 @@
 /**
- * Places results of tools as hosts read them: the originator and most others accept media in messages of users only, and
- * some want the assistant between results and the user.
+ * Places results of tools as hosts read them: many accept media in messages of users only, and some want the assistant
+ * between results and the user.
  *
  * Errors of such hosts: "Image URLs are only allowed for messages with role 'user', but this message with role 'tool'
  * contains an image URL." (quoted in OpenHands, issue 7700); "Unexpected role 'user' after role 'tool'" (Mistral, code 3230).
