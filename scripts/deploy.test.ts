@@ -19,12 +19,10 @@ const DOCKERFILE = textOf('Dockerfile')
 const DRAIN_MS = Number((SERVER_SCHEMA.properties.drain_ms as { readonly default?: unknown }).default)
 const PACKAGE = JSON.parse(textOf('package.json')) as { readonly version: string; readonly files: readonly string[] }
 
-/** The options of a test that needs a program. */
-function skipWithout(program: string) {
+/** A test of a program that is not part of the project: there is none where the program is not installed. */
+function testWith(program: string, name: string, run: () => void): void {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
-  const isHere = folders.some((folder) => existsSync(join(folder, program)))
-  const skip = isHere ? false : `${program} is not installed`
-  return { skip }
+  if (folders.some((folder) => existsSync(join(folder, program)))) test(name, run)
 }
 
 test('the image has every file of the package, from files that the build sees', () => {
@@ -51,7 +49,7 @@ test('the image does not run as root, and ends by SIGTERM', () => {
   assert.match(DOCKERFILE, /^HEALTHCHECK /m)
 })
 
-test('hadolint accepts the Dockerfile', skipWithout('hadolint'), () => {
+testWith('hadolint', 'hadolint accepts the Dockerfile', () => {
   execFileSync('hadolint', ['Dockerfile'], { cwd: ROOT, encoding: 'utf8' })
 })
 
@@ -74,7 +72,7 @@ for (const file of globSync('deploy/compose/*.yaml', { cwd: ROOT })) {
   })
 }
 
-test('the unit of systemd lets the gateway drain, and systemd accepts it', skipWithout('systemd-analyze'), () => {
+testWith('systemd-analyze', 'the unit of systemd lets the gateway drain, and systemd accepts it', () => {
   const unit = 'deploy/systemd/turnpike.service'
   assert.ok(1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(textOf(unit))?.[1]) > DRAIN_MS)
   const accepted = spawnSync('systemd-analyze', ['verify', unit], { cwd: ROOT, encoding: 'utf8' })
@@ -147,7 +145,7 @@ function rendered(...flags: readonly string[]): readonly Manifest[] {
   })
 }
 
-test('helm lints and renders the chart; pods have the time to drain', skipWithout('helm'), () => {
+testWith('helm', 'helm lints and renders the chart; pods have the time to drain', () => {
   execFileSync('helm', ['lint', '--strict', CHART, ...CLUSTER, ...EVERYTHING], { cwd: ROOT, encoding: 'utf8' })
   const kinds = rendered(...EVERYTHING).map(({ kind }) => kind)
   for (const kind of ['Job', 'PodDisruptionBudget', 'HorizontalPodAutoscaler', 'ServiceMonitor', 'NetworkPolicy']) {
