@@ -4,10 +4,20 @@ import { escapeHtml } from '../../lib/escape.ts'
 import { type InvoiceDocument, type InvoiceEntry, type InvoiceSection, invoiceTitle } from './document.ts'
 
 const LOCALE = 'en-GB'
-const COUNT = new Intl.NumberFormat(LOCALE)
-const DAY = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
-const SHORT_DAY = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const MONTH = new Intl.DateTimeFormat(LOCALE, { month: 'long', year: 'numeric', timeZone: 'UTC' })
+/** Made for the first page: Node.js then loads its tables of languages, which take 9 MiB. */
+let made: Formats | undefined
+const formats = (): Formats => {
+  made ??= makeFormats()
+  return made
+}
+
+type Formats = ReturnType<typeof makeFormats>
+const makeFormats = () => ({
+  count: new Intl.NumberFormat(LOCALE),
+  day: new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }),
+  shortDay: new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+  month: new Intl.DateTimeFormat(LOCALE, { month: 'long', year: 'numeric', timeZone: 'UTC' }),
+})
 
 const LEAST_DECIMALS = 2
 
@@ -28,7 +38,7 @@ export function renderInvoicePage(invoice: InvoiceDocument): string {
 ${renderFacts(invoice)}
 ${renderUsage(invoice, money)}
 ${renderAdjustments(invoice, money)}
-<p class="total"><span>Total for ${MONTH.format(invoice.period_start)}</span><strong>USD ${money.plain(invoice.total_nano_usd)}</strong></p>
+<p class="total"><span>Total for ${formats().month.format(invoice.period_start)}</span><strong>USD ${money.plain(invoice.total_nano_usd)}</strong></p>
 ${renderBalance(invoice, money)}
 <footer>All amounts in US dollars; days and months are UTC. Closed invoices do not change: corrections are on a later one. ${escapeHtml(invoice.id)}</footer>
 </main>
@@ -37,12 +47,12 @@ ${renderBalance(invoice, money)}
 }
 
 function renderFacts({ account, period_start, period_end, closed_at }: InvoiceDocument): string {
-  const lastDay = DAY.format(period_end - 1)
+  const lastDay = formats().day.format(period_end - 1)
   const firstDay = new Date(period_start).getUTCDate()
   const facts: readonly (readonly [string, string])[] = [
     ['Account', `${escapeHtml(account.name)}<small>${escapeHtml(account.id)}</small>`],
     ['Period', `${firstDay} – ${lastDay}`],
-    ['Closed', DAY.format(closed_at)],
+    ['Closed', formats().day.format(closed_at)],
   ]
   return `<dl>${facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`
 }
@@ -50,12 +60,12 @@ function renderFacts({ account, period_start, period_end, closed_at }: InvoiceDo
 function renderUsage({ lines }: InvoiceDocument, money: Money): string {
   if (lines.length === 0) return '<section><h2>Usage</h2><p class="none">No usage was charged.</p></section>'
   const rows = lines.map(
-    (line) => `<tr><th scope="row">${escapeHtml(line.model)}</th><td>${COUNT.format(line.requests)}</td>
-<td>${COUNT.format(line.prompt_tokens)}</td><td>${COUNT.format(line.completion_tokens)}</td>
+    (line) => `<tr><th scope="row">${escapeHtml(line.model)}</th><td>${formats().count.format(line.requests)}</td>
+<td>${formats().count.format(line.prompt_tokens)}</td><td>${formats().count.format(line.completion_tokens)}</td>
 <td>${money.aligned(line.cost_nano_usd)}</td></tr>`,
   )
   const sum = (count: (line: (typeof lines)[number]) => number) =>
-    COUNT.format(lines.reduce((total, line) => total + count(line), 0))
+    formats().count.format(lines.reduce((total, line) => total + count(line), 0))
   const cost = lines.reduce((total, line) => total + line.cost_nano_usd, 0n)
   return `<section><h2>Usage</h2><table>
 <thead><tr><th scope="col">Model</th><th scope="col">Requests</th><th scope="col">Input tokens</th><th scope="col">Output tokens</th><th scope="col">USD</th></tr></thead>
@@ -91,7 +101,7 @@ function renderBalance(invoice: InvoiceDocument, money: Money): string {
   const { credits, period_start, period_end } = invoice
   const rows = credits.listed.map((entry) => renderEntry(entry, { what: CREDIT_NAMES[entry.kind], about: '' }, money))
   const balance = (what: string, time: number, amount: NanoUsd) =>
-    `<tr><th scope="row">${what}</th><td>${SHORT_DAY.format(time)}</td><td>${money.aligned(amount)}</td></tr>`
+    `<tr><th scope="row">${what}</th><td>${formats().shortDay.format(time)}</td><td>${money.aligned(amount)}</td></tr>`
   return `<section><h2>Credit</h2><table class="movements">
 <thead><tr><th scope="col">What</th><th scope="col">Date</th><th scope="col">USD</th></tr></thead>
 <tbody>${balance('Opening balance', period_start, invoice.opening_balance_nano_usd)}
@@ -107,12 +117,12 @@ function renderEntry(
   money: Money,
 ): string {
   const details = [note ?? '', about].filter((text) => text !== '').map((text) => `<small>${escapeHtml(text)}</small>`)
-  return `<tr><th scope="row">${what}${details.join('')}</th><td>${SHORT_DAY.format(created_at)}</td><td>${money.aligned(amount_nano_usd)}</td></tr>`
+  return `<tr><th scope="row">${what}${details.join('')}</th><td>${formats().shortDay.format(created_at)}</td><td>${money.aligned(amount_nano_usd)}</td></tr>`
 }
 
 function renderUnlisted({ unlisted }: InvoiceSection, money: Money): string {
   if (unlisted.entries === 0) return ''
-  const what = `${COUNT.format(unlisted.entries)} further rows of the ledger`
+  const what = `${formats().count.format(unlisted.entries)} further rows of the ledger`
   return `\n<tr><th scope="row">${what}</th><td></td><td>${money.aligned(unlisted.amount_nano_usd)}</td></tr>`
 }
 
@@ -127,7 +137,7 @@ function createMoney(amounts: readonly NanoUsd[]): Money {
   const decimals = Math.max(LEAST_DECIMALS, ...amounts.map((amount) => decimalsOf(usdText(amount)).length))
   const plain = (amount: NanoUsd) => {
     const text = usdText(amount < 0n ? -amount : amount)
-    const whole = COUNT.format(BigInt(text.replace(/\..*/, '')))
+    const whole = formats().count.format(BigInt(text.replace(/\..*/, '')))
     return `${amount < 0n ? '−' : ''}${whole}.${decimalsOf(text).padEnd(LEAST_DECIMALS, '0')}`
   }
   return {
