@@ -4,7 +4,6 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { Kysely, Transaction } from 'kysely'
-import { request } from 'undici'
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import { PUBLIC_KEY } from '../../catalogue/public-key.ts'
@@ -145,6 +144,7 @@ function refusalOf(
 
 async function readSource(from: string): Promise<string> {
   if (!/^https?:\/\//.test(from)) return await readFile(from, 'utf8')
+  const { request } = await import('undici')
   const { statusCode, body } = await request(from, { signal: AbortSignal.timeout(FETCH_WITHIN_MS) })
   const pieces: Buffer[] = []
   let bytes = 0

@@ -4,7 +4,6 @@ import { access, stat, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { styleText } from 'node:util'
-import { request } from 'undici'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Merged } from '../app/stored-settings.ts'
 import type { Config, ProviderConfig } from '../config/schema.ts'
@@ -285,6 +284,7 @@ async function failureToListen(host: string, port: number): Promise<string | und
 
 async function isTurnpike(address: string): Promise<boolean> {
   try {
+    const { request } = await import('undici')
     const response = await request(`http://${address.replace(/^(0\.0\.0\.0|\[::\]):/, 'localhost:')}/openapi.json`, {
       signal: AbortSignal.timeout(LONGEST_WAIT_MS),
     })

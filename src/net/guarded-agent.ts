@@ -1,10 +1,12 @@
+/// <reference path="./undici-parts.d.ts" />
 /**
  * Outbound connections to targets that tenants choose (SSRF): connects only to addresses that it checked in the same
  * resolution. Knows neither payload nor deadlines; redirects are ordinary responses.
  */
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { Agent, buildConnector } from 'undici'
+import buildConnector from 'undici/lib/core/connect.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
 import { GatewayError } from '../domain/errors.ts'
 import {
   allowedTargets,

@@ -1,9 +1,11 @@
+/// <reference path="./undici-parts.d.ts" />
 /** The relay of resumable streams between the processes of an installation: the protocol, and its client. */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Agent, type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
+import Agent from 'undici/lib/dispatcher/agent.js'
 import type { ClientConnection } from '../domain/completion.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { AccountId } from '../domain/ids.ts'
@@ -102,6 +104,7 @@ async function requestStream(
   client: RelayTarget,
 ): Promise<RelayResult> {
   const { id, accountId, instanceId, after, signal } = ask
+  const { request } = await import('undici')
   const response = await request(`${address}${RELAY_PATH}${encodeURIComponent(id)}`, {
     dispatcher: agent,
     signal,

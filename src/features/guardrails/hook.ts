@@ -3,7 +3,7 @@
  * allowed now. Answers are read up to a limit; redirects are not followed.
  */
 import { createHmac } from 'node:crypto'
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { CallHook, HookQuestion, HookVerdict } from '../../domain/guardrails/rule.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { signWebhook } from '../../domain/webhook-signature.ts'
@@ -58,6 +58,7 @@ async function post(input: HookInput, { accountId, url, body, timeoutMs }: Posti
   const { agent, allowPrivateNetworks, key, now } = input
   const timestamp = Math.floor(now() / 1000)
   const secrets = [hookSecret(key, accountId)]
+  const { request } = await import('undici')
   const response = await request(checkTarget(url, { allowPrivateNetworks: allowPrivateNetworks() }), {
     method: 'POST',
     dispatcher: agent(),

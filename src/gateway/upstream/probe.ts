@@ -2,7 +2,6 @@
  * Probes a provider with one free call: for its list of models. Only the head of the answer is read, and the health of the
  * provider does not change.
  */
-import { request } from 'undici'
 import type { ProviderProbe } from '../../domain/provider-status.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import type { Provider } from '../../providers/provider.ts'
@@ -60,6 +59,7 @@ async function probe({ provider, baseUrl, credentials }: ProbeTarget, signal: Ab
   const call = { url: `${baseUrl}${path}`, headers: { accept: 'application/json', ...headers }, body: '' }
   try {
     await provider.authorize(call, credentials[0] ?? '')
+    const { request } = await import('undici')
     const { statusCode: status, body } = await request(call.url, { headers: call.headers, signal })
     body.on('error', () => undefined).destroy() // only the head is read
     return { kind: kindOf(status, provesKey), status }

@@ -1,9 +1,11 @@
+/// <reference path="../../net/undici-parts.d.ts" />
 /**
  * Bytes to a provider and back over HTTP/1.1: `undici`'s dispatcher without its streams, one pool per provider.
  * It knows no protocol, no deadline and no retry; those belong to its callers.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
 
 /** Above this many unread bytes the connection is paused; the next `read` takes all of them and resumes it. */

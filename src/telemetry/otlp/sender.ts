@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import { parseRetryAfter } from '../../lib/time.ts'
 
 export interface OtlpEndpoint {
@@ -52,6 +52,7 @@ async function sendOnce(
   body: Uint8Array,
 ): Promise<Attempt> {
   try {
+    const { request } = await import('undici')
     const answer = await request(endpoint.url, {
       method: 'POST',
       headers: headersOf(endpoint),
