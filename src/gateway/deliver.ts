@@ -34,11 +34,14 @@ export async function deliverWhole(
   const priced = priceAnswer(completion, ports)
   const settlement = priced instanceof Promise ? await priced : priced
   const { usage, costNanoUsd } = settlement
-  const { id, createdAt } = admitted
-  const { answersAs: model } = completion.current
-  const created = Math.floor(createdAt / 1000)
-  const bill = { usage, costUsd: usdNumber(costNanoUsd), completedAt: Math.floor(ports.now() / 1000) }
-  const rendering = renderStored(completion, answer, { id, created, model, ...bill })
+  const rendering = renderStored(completion, answer, {
+    id: admitted.id,
+    created: Math.floor(admitted.createdAt / 1000),
+    model: completion.current.answersAs,
+    usage,
+    costUsd: usdNumber(costNanoUsd),
+    completedAt: Math.floor(ports.now() / 1000),
+  })
   const { body, isStored } = rendering instanceof Promise ? await rendering : rendering
   const ending = { settlement, status: cancellation.abandoned ? 'client_left' : 'completed' } as const
   if (cancellation.disconnected && idempotent === undefined) return void settle(completion, ports, ending)

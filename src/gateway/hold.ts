@@ -43,13 +43,15 @@ async function holdOnly(completion: Completion, ports: GatewayPorts): Promise<Ho
   return hold
 }
 
-async function holdWorst(completion: Completion, ports: GatewayPorts, isCounted: boolean): Promise<Hold> {
+function holdWorst(completion: Completion, ports: GatewayPorts, isCounted: boolean): Promise<Hold> {
   const mayCount = !isCounted && isCountable(completion.reservation.worst, completion.admitted)
-  try {
-    return await ports.credit.hold(holdRequest(completion, mayCount))
-  } catch (error) {
-    if (!mayCount || !(error instanceof GatewayError) || error.status !== 402) throw error
-  }
+  const held = ports.credit.hold(holdRequest(completion, mayCount))
+  return mayCount ? held.catch((error: unknown) => holdCounted(completion, ports, error)) : held
+}
+
+/** @param error Why the upper bound of the prompt was not held. */
+async function holdCounted(completion: Completion, ports: GatewayPorts, error: unknown): Promise<Hold> {
+  if (!(error instanceof GatewayError) || error.status !== 402) throw error
   await countPrompt(completion, ports)
   return await ports.credit.hold(holdRequest(completion, false))
 }

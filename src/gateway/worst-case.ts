@@ -95,9 +95,9 @@ function namesOf({ model, candidates }: Named): readonly string[] {
 /** No prompt that is answered exceeds the window. */
 function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: number): WorstCase {
   const { request, model, candidates } = input
-  const { tokens, ...limit } = planOutput({ request, model, promptTokens: inputTokens, candidates })
+  const { tokens, lowered, reasoningTokens } = planOutput({ request, model, promptTokens: inputTokens, candidates })
   const calls = callsAtWorst(request, candidates)
-  const extraOutputTokens = (limit.reasoningTokens + bound.predictionTokens) * request.n
+  const extraOutputTokens = (reasoningTokens + bound.predictionTokens) * request.n
   const likely = Math.min(bound.likelyTokens, inputTokens)
   const tools = worstOfTools(request, { price: model.price, targets: candidates, calls })
   const promptTokens = tools.growsPrompt ? Math.max(inputTokens, model.contextWindow) : inputTokens
@@ -115,7 +115,8 @@ function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: numb
     promptTokens: inputTokens * calls,
     likelyTokens: likely * calls,
     outputTokens: tokens,
-    ...limit,
+    reasoningTokens,
+    lowered,
     rates: byokFeePpm === undefined ? listRates : feeRates(listRates, byokFeePpm),
     byokFeePpm,
     tools,
@@ -153,6 +154,7 @@ interface Counted {
 function ratesFor({ request, model, now }: WorstCaseInput, counted: Counted): HoldRates {
   const { bound, promptTokens, calls, extraOutputTokens, unlikelyPromptTokens, tools } = counted
   const { modalities, serviceTier } = request
+  const wish = cacheWish(request, model)
   const facts: RequestFacts = {
     promptTokens,
     serviceTier,
@@ -161,24 +163,27 @@ function ratesFor({ request, model, now }: WorstCaseInput, counted: Counted): Ho
     images: bound.images * calls,
     serverTools: tools.uses,
     may: {
-      ...cacheWrites(request, model),
+      cacheWrite: wish !== undefined,
+      cacheWrite1h: wish === ANY_WISH || wish === '1h',
+      cacheWrite12h: wish === ANY_WISH,
       audioInput: bound.hasAudio,
       audioOutput: modalities?.includes('audio') === true,
     },
   }
   const rates = dearestRates(model.price, facts)
   const pico = extraOutputTokens * rates.outputMicroUsd + unlikelyPromptTokens * rates.inputMicroUsd
-  return { ...rates, fixedNanoUsd: rates.fixedNanoUsd + Math.ceil(pico / 1000) }
+  const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = rates
+  return { inputMicroUsd, outputMicroUsd, fixedNanoUsd: fixedNanoUsd + Math.ceil(pico / 1000) }
 }
+
+const ANY_WISH = 'any'
 
 /** Claude's cache is written where the request asks for it; other makers may write theirs in any case. */
-function cacheWrites(request: ChatRequest, { id, price }: WorstCaseInput['model']): RequestFacts['may'] {
-  if (price.cacheWriteMicroUsd === undefined || !/claude/i.test(id)) return {}
-  const wish = requestedCacheTtl(request)
-  return { cacheWrite: wish !== undefined, cacheWrite1h: wish === '1h', cacheWrite12h: false }
+function cacheWish(request: ChatRequest, { id, price }: WorstCaseInput['model']): Wish | typeof ANY_WISH {
+  return price.cacheWriteMicroUsd === undefined || !/claude/i.test(id) ? ANY_WISH : requestedCacheTtl(request)
 }
 
-function requestedCacheTtl({ messages, tools = [], extra, native }: ChatRequest): '5m' | '1h' | undefined {
+function requestedCacheTtl({ messages, tools = [], extra, native }: ChatRequest): Wish {
   let wish = longer(cacheTtlOf(extra), native?.caching)
   for (const tool of tools) wish = longer(wish, longer(cacheTtlOf(tool), cacheTtlOf(tool.function)))
   for (const message of messages) {

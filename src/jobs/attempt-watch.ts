@@ -15,7 +15,8 @@ export function watchAttempts(
   const running = new Set<Promise<void>>()
   const onCompletion = (message: unknown): void => {
     const { record } = message as CompletionSignal
-    for (const note of record.attemptLog ?? []) {
+    if (record.attemptLog === undefined) return
+    for (const note of record.attemptLog) {
       const work = observe(note, record.accountId)
       if (work === undefined) continue
       const tracked: Promise<void> = work.finally(() => running.delete(tracked))

@@ -113,8 +113,9 @@ function enterMetered({ caller, limits, account, key }: Entering, now: number): 
   if (account.open >= maxInFlight) throw tooManyAtOnce(maxInFlight)
   const spentKey = spendRequest(key, ofKey, now)
   const spentAccount = spendRequest(account, ofAccount, now)
-  const longest = (spentKey?.retryAfterMs ?? 0) > (spentAccount?.retryAfterMs ?? 0) ? spentKey : spentAccount
-  if (longest?.allowed === false) throw tooMany(refusalOf(longest))
+  const isKeyLonger = (spentKey?.retryAfterMs ?? 0) > (spentAccount?.retryAfterMs ?? 0)
+  const longest = isKeyLonger ? spentKey : spentAccount
+  if (longest?.allowed === false) throw tooMany(refusalOf(longest, (isKeyLonger ? ofKey : ofAccount) ?? 0))
   if (spentKey !== undefined) key.requestsRestedAt = spentKey.restedAt
   if (spentAccount !== undefined) account.requestsRestedAt = spentAccount.restedAt
   account.open += 1
@@ -129,14 +130,11 @@ function enterMetered({ caller, limits, account, key }: Entering, now: number): 
   }
 }
 
-type Spent = GcraResult & { readonly limit: number }
-
-function spendRequest(counts: Counts, limit: number | undefined, now: number): Spent | undefined {
-  if (limit === undefined) return undefined
-  return { ...spend({ limit, windowMs: WINDOW_MS, cost: 1 }, counts.requestsRestedAt, now), limit }
+function spendRequest(counts: Counts, limit: number | undefined, now: number): GcraResult | undefined {
+  return limit === undefined ? undefined : spend({ limit, windowMs: WINDOW_MS, cost: 1 }, counts.requestsRestedAt, now)
 }
 
-function refusalOf({ limit, remaining, resetMs, retryAfterMs }: Spent): Refusal {
+function refusalOf({ remaining, resetMs, retryAfterMs }: GcraResult, limit: number): Refusal {
   return { unit: 'requests', state: { limit, remaining, resetMs }, retryAfterMs }
 }
 
