@@ -197,14 +197,14 @@ function startCalls(
     if (recordCallEnd(running, health, end)) noteCut(completion, running)
     if (trace !== undefined && running.openCalls === 0) trace.endedAt = clock()
   }
+  const shared = { target, model, outputTokens, now, clock, receivedAt, onSend, onOver }
   const requests = requestsOf(sent, spread)
   const calls: Call[] = []
   running.openCalls = requests.length
   try {
     for (const each of requests) {
       const traceHeaders = attemptHeaders(completion.admitted.trace, trace)
-      const times = { now, clock, receivedAt }
-      calls.push(startCall({ target, request: each, model, outputTokens, ...times, traceHeaders, onSend, onOver }))
+      calls.push(startCall({ ...shared, request: each, traceHeaders }))
     }
     return { calls, spread }
   } catch (error) {
