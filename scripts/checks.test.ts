@@ -1,35 +1,36 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { withoutComments } from './source-files.ts'
 
-/** Runs one check over a project of the given files, beside copies of the scripts. */
+/** A project beside copies of the scripts, the same for all checks: their processes share what is compiled. */
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-checks-'))
+after(() => rmSync(folder, { recursive: true }))
+cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
+symlinkSync(join(import.meta.dirname, '..', 'node_modules'), join(folder, 'node_modules'))
+writeFileSync(join(folder, '.gitignore'), 'node_modules\nscripts\n')
+spawnSync('git', ['init', '--quiet'], { cwd: folder })
+const OWN = new Set(readdirSync(folder))
+
+/** Runs one check over a project of the given files. */
 function checkOver(
   script: string,
   files: Readonly<Record<string, string | undefined>>,
 ): { status: number | null; output: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-checks-'))
-  try {
-    cpSync(import.meta.dirname, join(folder, 'scripts'), { recursive: true })
-    symlinkSync(join(import.meta.dirname, '..', 'node_modules'), join(folder, 'node_modules'))
-    writeFileSync(join(folder, '.gitignore'), 'node_modules\nscripts\n')
-    for (const [path, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
-      if (text === undefined) continue
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), text)
-    }
-    spawnSync('git', ['init', '--quiet'], { cwd: folder })
-    const { status, stdout, stderr } = spawnSync(process.execPath, [join('scripts', script)], {
-      cwd: folder,
-      encoding: 'utf8',
-    })
-    return { status, output: stdout + stderr }
-  } finally {
-    rmSync(folder, { recursive: true })
+  for (const name of readdirSync(folder)) if (!OWN.has(name)) rmSync(join(folder, name), { recursive: true })
+  for (const [path, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+    if (text === undefined) continue
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
   }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join('scripts', script)], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  return { status, output: stdout + stderr }
 }
 
 const PASSED = { status: 0, output: '' }

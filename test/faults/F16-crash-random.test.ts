@@ -8,7 +8,7 @@ import { assertSound, printVerdict, startCrashLoop } from './kit/crash-loop.ts'
  * Each costs a start, and each run has moments of its own; on PostgreSQL every other one will do, for what dies is the
  * same. `KILLS=1000` for a long run.
  */
-const KILLS = Number(process.env['KILLS'] ?? (dialect === 'postgres' ? 30 : 60))
+const KILLS = Number(process.env['KILLS'] ?? (dialect === 'postgres' ? 15 : 30))
 const LONGEST_MS = 400
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 
