@@ -1,3 +1,4 @@
+/** Providers that die within a stream. Runs on one database: `random-scenarios` has the same on both. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { errorOf } from '../support/client.ts'

@@ -1,3 +1,4 @@
+/** Providers that lie about usage. Runs on one database: `random-scenarios` has the same on both. */
 import assert from 'node:assert/strict'
 import { after, suite, test } from 'node:test'
 import { completionOf } from '../support/client.ts'

@@ -1,4 +1,4 @@
-/** F9 with the product's own limits, a slow test: a minute goes by until a body is given up. */
+/** F9 with the product's own limits, a slow test: a minute goes by until a body is given up. Runs on one database. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'

@@ -1,4 +1,4 @@
-/** F10 in real time, a slow test: clients that stop reading, or read a byte a second, are cut after 30 s. */
+/** F10 in real time, a slow test: clients that stop reading, or read a byte a second, are cut after 30 s. Runs on one database. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
  * Weights of a virtual model shift by reloads while 500 requests arrive each second: none is dropped. A busy machine answers
- * fewer; `npm run bench -- --canary` measures whether this one reaches the rate.
+ * fewer; `npm run bench -- --canary` measures whether this one reaches the rate. Runs on one database.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -93,7 +93,7 @@ export async function startPostgres({ settings = {}, backup }: PostgresServerOpt
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '300',
+  max_connections: '400',
   fsync: 'on',
   shared_buffers: '64MB',
   max_wal_size: '256MB',
