@@ -16,8 +16,27 @@ const POLL_MS = 50
 /** As root Chromium starts only without its sandbox; it opens nothing but our own pages. */
 const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
 
-export async function startBrowser(): Promise<Browser> {
+/** `npm test` ends the process of its files when their tests have ended, and Chromium ends with it. */
+const OUTLIVES_FILE = process.execArgv.includes('--test-force-exit')
+let shared: Promise<Browser> | undefined
+
+/** In `npm test` the files of a process share one, where `close` closes the windows alone. */
+export function startBrowser(): Promise<Browser> {
+  if (!OUTLIVES_FILE) return launch()
+  shared ??= launchToShare()
+  return shared
+}
+
+function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: findTool('chromium'), args: ARGUMENTS, timeout: PAGE_TIMEOUT_MS })
+}
+
+async function launchToShare(): Promise<Browser> {
+  const browser = await launch()
+  browser.close = async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
+  }
+  return browser
 }
 
 /** Opens a window with cookies of its own; it is closed, and its console checked, after the test. */
