@@ -33,7 +33,10 @@ export type Durations = Readonly<Record<string, number>>
 
 /** The first that matches; of files that have not run on this machine. */
 const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
-  [/^test\/e2e\/(?:clean-clone|openapi-contract|linear-requests|documentation\/(?:programs|webhooks))|^scripts\/new-provider/, 60],
+  [
+    /^test\/e2e\/(?:clean-clone|openapi-contract|linear-requests|documentation\/(?:programs|webhooks))|^scripts\/new-provider/,
+    60,
+  ],
   [/^test\/faults\/(?:F05-long|F16|F25|crash-loop|random-scenarios|lapsed)/, 120],
   [/^test\/(?:e2e\/agents|browser\/agents|contract\/recordings)|\/spool\/recovery|^scripts\/(?:record|build)/, 30],
   [/^test\/browser\//, 12],
