@@ -20,7 +20,7 @@ const ENTRIES = {
 
 /** Packages with native code or threads of their own, and large ones that most processes never load. */
 const EXTERNAL = [
-  /^(?:pino|pino-pretty|pg|ioredis|google-auth-library|nodemailer|@fastify\/ajv-compiler)$/,
+  /^(?:pino|pino-pretty|pg|ioredis|google-auth-library|nodemailer|stripe|@fastify\/ajv-compiler)$/,
   /^(?:@napi-rs|@aws-\w+|@smithy|gpt-tokenizer)\b/,
 ]
 

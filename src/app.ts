@@ -14,6 +14,7 @@ import { createGuardrails, type Guardrails } from './app/guardrails.ts'
 import { createIdentity, type Identity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
+import { createPayments, type Payments } from './app/payments.ts'
 import { createProviderCredentials, type ProviderCredentials } from './app/provider-credentials.ts'
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
@@ -116,7 +117,11 @@ export async function createApp(input: AppInput): Promise<App> {
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
   const own = createOwn({ ...input, runtime })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...own.byok.jobs, ...plainJobs(input, { runtime, webhooks }) }
+  const payments = createPayments({ ...input, runtime, credit: () => money.creditService })
+  const jobs = {
+    ...{ ...webhooks.jobs, ...agents.jobs, ...own.byok.jobs, ...payments.jobs },
+    ...plainJobs(input, { runtime, webhooks }),
+  }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money, log })
@@ -126,7 +131,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const gateway = createDataPlane({ ...base, tokens })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
-  const parts = { ...base, identity, webhooks, agents, completionStreams, gateway }
+  const parts = { ...base, identity, webhooks, agents, payments, completionStreams, gateway }
   const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime), strain: pressure.strain })
   const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), own.byok, own.guardrails]
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
@@ -290,6 +295,7 @@ interface Parts {
   /** Credentials of accounts' own at providers. */
   readonly byok: ProviderCredentials
   readonly guardrails: Guardrails
+  readonly payments: Payments
   /** Of completions that have just ended. */
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
@@ -320,6 +326,7 @@ async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts)
   parts.streams.addRoute(server)
   docsRoute(server)
   await identity.addRoutes(server)
+  await parts.payments.addWebhookRoute(server)
   await server.register(async (app) => addApi(app, input, parts), { prefix: '/v1' })
   // Clients are often given a base URL without /v1.
   await server.register(async (app) => {
@@ -361,6 +368,7 @@ async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): P
   await parts.telemetry.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await parts.guardrails.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
+  await parts.payments.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
   await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })
   await agents.addApiRoutes(app, { ...deps, cursorKey, inTeam: identity.inTeam, authenticate, instanceId, wake })

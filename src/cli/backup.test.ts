@@ -221,6 +221,7 @@ const UNDO: Readonly<Record<string, string>> = {
   '0025-telemetry-destinations': 'drop table telemetry_destination',
   '0027-guardrails': 'drop table guardrail; alter table account drop column guardrails',
   '0028-rejections': 'drop table rejection',
+  '0030-payments': 'drop table payment; drop table payment_account',
   '0029-webhook-kinds': 'alter table webhook drop column kind',
   '0019-stored-settings': 'drop table stored_setting',
   '0018-request-apis': 'alter table completion drop column api; alter table hold drop column api',

@@ -20,6 +20,8 @@ export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map
   ['TURNPIKE_SECRET', ['secret']],
   ['TURNPIKE_SECRET_PREVIOUS', ['secret_previous']],
   ['LOG_LEVEL', ['log_level']],
+  ['STRIPE_SECRET_KEY', ['stripe', 'secret_key']],
+  ['STRIPE_WEBHOOK_SECRET', ['stripe', 'webhook_secret']],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', ['telemetry', 'otlp_endpoint']],
 ])
 

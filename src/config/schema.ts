@@ -20,6 +20,7 @@ import {
   RESPONSES_SCHEMA,
   SERVER_SCHEMA,
   STREAMS_SCHEMA,
+  STRIPE_SCHEMA,
   TELEMETRY_SCHEMA,
   WEBHOOKS_SCHEMA,
 } from './service-schemas.ts'
@@ -83,6 +84,7 @@ const CONFIG_SCHEMA = Type.Object(
     auth: AUTH_SCHEMA,
     webhooks: WEBHOOKS_SCHEMA,
     alerts: ALERTS_SCHEMA,
+    stripe: STRIPE_SCHEMA,
     telemetry: TELEMETRY_SCHEMA,
     guardrails: GUARDRAILS_SCHEMA,
     agents: AGENTS_SCHEMA,

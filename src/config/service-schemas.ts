@@ -211,6 +211,19 @@ export const WEBHOOKS_SCHEMA = defaultedSection(
   { description: 'Webhooks.' },
 )
 
+export const STRIPE_SCHEMA = defaultedSection(
+  {
+    secret_key: Type.Optional(secret('Secret key of an account at Stripe. Not set: no payments.')),
+    webhook_secret: Type.Optional(
+      secret('Signing secret of the endpoint `/stripe/webhook` at Stripe; required with `secret_key`.'),
+    ),
+    api_url: Type.Optional(
+      text("Address of another server with Stripe's API, for tests. Not set: Stripe's.", 'http-url'),
+    ),
+  },
+  { description: 'Payments.' },
+)
+
 const smtp = section(
   {
     host: Type.String({ format: 'host', description: 'Name or address of the mail server.' }),

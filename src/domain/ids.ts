@@ -30,6 +30,7 @@ const PREFIXES = {
   budgetRaise: 'bra_',
   group: 'grp_',
   guardrail: 'grd_',
+  payment: 'pay_',
 } as const
 type Kind = keyof typeof PREFIXES
 type Id<Name extends Kind> = string & { readonly __id: (typeof PREFIXES)[Name] }
@@ -58,6 +59,7 @@ export type BudgetId = Id<'budget'>
 /** A group of an identity provider. */
 export type GroupId = Id<'group'>
 export type GuardrailId = Id<'guardrail'>
+export type PaymentId = Id<'payment'>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_LENGTH = 8

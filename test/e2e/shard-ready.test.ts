@@ -27,6 +27,8 @@ const TENANT_TABLES = [
   'response',
   'invoice',
   'usage_alert',
+  'payment_account',
+  'payment',
   'member',
   'invitation',
   'device',

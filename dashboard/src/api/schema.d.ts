@@ -415,6 +415,36 @@ export interface paths {
          */
         patch: operations["patchGuardrailsById"];
     };
+    "/v1/billing": {
+        /**
+         * Get payment settings
+         * @description Returns the saved payment method and the automatic recharge.
+         */
+        get: operations["getBilling"];
+        /**
+         * Change automatic recharge
+         * @description Charges the saved payment method whenever the balance is below `below_usd`. `null` turns it off. Sent again after a failure, it tries again.
+         */
+        patch: operations["patchBilling"];
+    };
+    "/v1/billing/top-ups": {
+        /**
+         * Purchase credit
+         * @description Returns the address of Stripe's page for the payment. The credit is there seconds after it.
+         */
+        post: operations["postBillingTopUps"];
+    };
+    "/v1/billing/payments": {
+        /** List payments */
+        get: operations["getBillingPayments"];
+    };
+    "/v1/billing/payment-method": {
+        /**
+         * Remove the saved payment method
+         * @description Also turns automatic recharge off.
+         */
+        delete: operations["deleteBillingPaymentMethod"];
+    };
     "/v1/admin/providers": {
         /**
          * List providers
@@ -7447,6 +7477,242 @@ export interface operations {
                         updated_at: string;
                     };
                 };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getBilling: {
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "billing";
+                        /** @description Whether credit can be purchased. */
+                        payments_enabled: boolean;
+                        /** @description Saved for automatic recharge. Null: none. */
+                        payment_method: {
+                            brand: string;
+                            last4: string;
+                        } | null;
+                        /** @description Null: off. */
+                        auto_recharge: {
+                            /** @description USD, at most 9 decimals. A balance below it is recharged. */
+                            below_usd: number;
+                            /** @description USD, at most 9 decimals. Charged and added. */
+                            add_usd: number;
+                            /** @description USD, at most 9 decimals. Most that is charged in a calendar month (UTC). */
+                            monthly_limit_usd: number;
+                            /** @description Why the last recharge failed; nothing is charged until the settings are sent again. */
+                            error: string | null;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchBilling: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    auto_recharge: {
+                        /** @description USD: a balance below it is recharged. */
+                        below_usd: number;
+                        /** @description USD, in whole cents. Charged and added. */
+                        add_usd: number;
+                        /** @description USD, in whole cents. Most that is charged in a calendar month (UTC). */
+                        monthly_limit_usd: number;
+                    } | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "billing";
+                        /** @description Whether credit can be purchased. */
+                        payments_enabled: boolean;
+                        /** @description Saved for automatic recharge. Null: none. */
+                        payment_method: {
+                            brand: string;
+                            last4: string;
+                        } | null;
+                        /** @description Null: off. */
+                        auto_recharge: {
+                            /** @description USD, at most 9 decimals. A balance below it is recharged. */
+                            below_usd: number;
+                            /** @description USD, at most 9 decimals. Charged and added. */
+                            add_usd: number;
+                            /** @description USD, at most 9 decimals. Most that is charged in a calendar month (UTC). */
+                            monthly_limit_usd: number;
+                            /** @description Why the last recharge failed; nothing is charged until the settings are sent again. */
+                            error: string | null;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postBillingTopUps: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description USD, in whole cents. Amount. */
+                    usd: number;
+                    /**
+                     * @description For automatic recharge.
+                     * @default false
+                     */
+                    save_payment_method?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "payment";
+                        /**
+                         * @description recharge: charged automatically.
+                         * @enum {string}
+                         */
+                        kind: "top_up" | "recharge";
+                        /**
+                         * @description succeeded: its credit is in the ledger.
+                         * @enum {string}
+                         */
+                        status: "pending" | "succeeded" | "failed";
+                        /** @description USD, at most 9 decimals. Amount. */
+                        amount_usd: number;
+                        /** @description Why it failed. */
+                        error: string | null;
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        /** @description ISO 8601 UTC. Null: pending. */
+                        ended_at: string | null;
+                        /** @description Page of the payment. */
+                        url: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getBillingPayments: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "payment";
+                            /**
+                             * @description recharge: charged automatically.
+                             * @enum {string}
+                             */
+                            kind: "top_up" | "recharge";
+                            /**
+                             * @description succeeded: its credit is in the ledger.
+                             * @enum {string}
+                             */
+                            status: "pending" | "succeeded" | "failed";
+                            /** @description USD, at most 9 decimals. Amount. */
+                            amount_usd: number;
+                            /** @description Why it failed. */
+                            error: string | null;
+                            /** @description ISO 8601 UTC. */
+                            created_at: string;
+                            /** @description ISO 8601 UTC. Null: pending. */
+                            ended_at: string | null;
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteBillingPaymentMethod: {
+        responses: {
+            /** @description Success. */
+            204: {
             };
             /** @description The gateway rejected the request; `error.code` has the reason. */
             "4XX": {

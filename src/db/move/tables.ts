@@ -28,6 +28,8 @@ export const MOVED_TABLES: readonly string[] = [
   'plan_allowance',
   'invoice',
   'usage_alert',
+  'payment_account',
+  'payment',
   'idempotency',
   'response',
   'hold',

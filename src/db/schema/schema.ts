@@ -16,12 +16,14 @@ import type * as agents from './agents.ts'
 import type * as budgets from './budgets.ts'
 import type * as identity from './identity.ts'
 import type * as money from './money.ts'
+import type * as payments from './payments.ts'
 import type * as webhooks from './webhooks.ts'
 
 export type * from './agents.ts'
 export type * from './budgets.ts'
 export type * from './identity.ts'
 export type * from './money.ts'
+export type * from './payments.ts'
 export type * from './webhooks.ts'
 
 export interface Database {
@@ -55,6 +57,8 @@ export interface Database {
   readonly response: ResponseTable
   readonly invoice: InvoiceTable
   readonly usage_alert: webhooks.UsageAlertTable
+  readonly payment_account: payments.PaymentAccountTable
+  readonly payment: payments.PaymentTable
   readonly instance: InstanceTable
   readonly job: JobTable
   readonly person: identity.PersonTable
