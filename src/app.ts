@@ -116,12 +116,8 @@ export async function createApp(input: AppInput): Promise<App> {
   const webhooks = createWebhooks({ ...input, runtime })
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
-  const own = createOwn({ ...input, runtime })
-  const payments = createPayments({ ...input, runtime, credit: () => money.creditService })
-  const jobs = {
-    ...{ ...webhooks.jobs, ...agents.jobs, ...own.byok.jobs, ...payments.jobs },
-    ...plainJobs(input, { runtime, webhooks }),
-  }
+  const own = createOwn({ ...input, runtime, credit: () => money.creditService })
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...own.byok.jobs, ...plainJobs(input, { runtime, webhooks, ...own }) }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money, log })
@@ -131,7 +127,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const gateway = createDataPlane({ ...base, tokens })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
-  const parts = { ...base, identity, webhooks, agents, payments, completionStreams, gateway }
+  const parts = { ...base, identity, webhooks, agents, completionStreams, gateway }
   const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime), strain: pressure.strain })
   const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), own.byok, own.guardrails]
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
@@ -160,8 +156,14 @@ export async function createApp(input: AppInput): Promise<App> {
 }
 
 /** What accounts set up for their own requests. */
-function createOwn(input: Parameters<typeof createProviderCredentials>[0]): Pick<Parts, 'byok' | 'guardrails'> {
-  return { byok: createProviderCredentials(input), guardrails: createGuardrails(input) }
+function createOwn(
+  input: Parameters<typeof createProviderCredentials>[0] & Parameters<typeof createPayments>[0],
+): Pick<Parts, 'byok' | 'guardrails' | 'payments'> {
+  return {
+    byok: createProviderCredentials(input),
+    guardrails: createGuardrails(input),
+    payments: createPayments(input),
+  }
 }
 
 /** Calls of the gateway itself, which arrive over no connection, begin their own trace. */
@@ -180,13 +182,14 @@ function tracedComplete(complete: Gateway['complete'], tracing: TracingSwitch): 
 /** Background work that needs no more than the database. */
 function plainJobs(
   { database, log, secret, config }: AppInput,
-  { runtime, webhooks }: Pick<Parts, 'runtime' | 'webhooks'>,
+  { runtime, webhooks, payments }: Pick<Parts, 'runtime' | 'webhooks' | 'payments'>,
 ): Readonly<Record<string, JobKind>> {
   const { db } = database
   const keys = responseKeys({ secret, config })
   const { now, stored } = runtime
   return {
     ...auditJobs({ ...webhooks, db, now, log }),
+    ...payments.jobs,
     ...resealJobs({ db, keys }),
     ...catalogueJobs({ db, config, now, log, changed: stored.changed, audit: auditOfPull(runtime) }),
   }

@@ -66,6 +66,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /messages/count_tokens': [404],
   'POST /v1/completions': [422],
   'POST /completions': [422],
+  'POST /v1/billing/top-ups': [409],
   'POST /v1/embeddings': [422],
   'POST /embeddings': [422],
   'POST /v1/rerank': [422],

@@ -423,7 +423,7 @@ export interface paths {
         get: operations["getBilling"];
         /**
          * Change automatic recharge
-         * @description Charges the saved payment method whenever the balance is below `below_usd`. `null` turns it off. Sent again after a failure, it tries again.
+         * @description Charges the saved payment method, as soon as there is one, whenever the balance is below `below_usd`. `null` turns it off. Sent again after a failure, it tries again.
          */
         patch: operations["patchBilling"];
     };

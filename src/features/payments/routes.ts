@@ -72,7 +72,7 @@ const readSchema = {
 const changeSchema = {
   summary: 'Change automatic recharge',
   description:
-    'Charges the saved payment method whenever the balance is below `below_usd`. `null` turns it off. Sent again after a failure, it tries again.',
+    'Charges the saved payment method, as soon as there is one, whenever the balance is below `below_usd`. `null` turns it off. Sent again after a failure, it tries again.',
   tags,
   body: closed({ auto_recharge: Type.Union([RechargeInput, Type.Null()]) }),
   response: { 200: BillingView },
@@ -110,8 +110,7 @@ export function billingRoutes(deps: BillingDeps): FastifyPluginAsyncTypebox {
     })
     app.patch('/billing', { config, schema: changeSchema }, async (request) => {
       const { accountId } = callerOf(request)
-      const before = await readPaymentAccount(db, accountId)
-      await changeRecharge(deps, request, { before, input: request.body.auto_recharge })
+      await changeRecharge(deps, request, request.body.auto_recharge)
       return renderBilling(deps, await readPaymentAccount(db, accountId))
     })
     app.post('/billing/top-ups', { config, schema: topUpSchema }, async (request, reply) => {
@@ -140,18 +139,15 @@ export function billingRoutes(deps: BillingDeps): FastifyPluginAsyncTypebox {
 
 const NO_RECHARGE = { below_nano_usd: null, add_nano_usd: null, month_nano_usd: null, recharge_error: null }
 
-interface Change {
-  readonly before: PaymentAccountTable
-  readonly input: Static<typeof RechargeInput> | null
-}
-
-async function changeRecharge(deps: BillingDeps, request: FastifyRequest, { before, input }: Change): Promise<void> {
-  const { db, now } = deps
-  if (input !== null && before.payment_method_id === null)
-    throw new GatewayError('conflict', 'Save a payment method first: purchase credit with `save_payment_method`.')
+async function changeRecharge(
+  deps: BillingDeps,
+  request: FastifyRequest,
+  input: Static<typeof RechargeInput> | null,
+): Promise<void> {
+  const { db, now, callerOf } = deps
   const terms = input === null ? NO_RECHARGE : parseRecharge(input)
   await db.transaction().execute(async (inside) => {
-    await changePaymentAccount(inside, before.account_id, { ...terms, changed_at: now() })
+    await changePaymentAccount(inside, callerOf(request).accountId, { ...terms, changed_at: now() })
     const details = input === null ? { enabled: false } : { enabled: true, ...input }
     await audit({ ...deps, db: inside }, request, { action: 'auto_recharge.changed', details })
   })

@@ -85,8 +85,19 @@ def repair_body(body):
         body["url"] = "https://127.0.0.1:9/hook"  # nothing listens there: no test leaves this machine
     if body.get("kind") == "email":  # the gateway of the test has no mail server
         body["kind"] = "slack"
+    amounts = [body] if case_is_top_up(body) else [body["auto_recharge"]] if isinstance(body.get("auto_recharge"), dict) else []
+    for amount in amounts:  # payments are in whole cents
+        for name in ("usd", "below_usd", "add_usd", "monthly_limit_usd"):
+            if isinstance(amount.get(name), float) and 1 <= amount[name] <= 100_000:
+                amount[name] = float(round(amount[name]))
+            if name == "below_usd" and isinstance(amount.get(name), float) and 0 <= amount[name] < 1:
+                amount[name] = 0
     if body.get("kind") == "debit" and body.get("note", "") == "":
         body["note"] = "a correction"
+
+
+def case_is_top_up(body):
+    return isinstance(body.get("usd"), float) and set(body) <= {"usd", "save_payment_method"}
 
 
 def repair_budgets(budgets):
