@@ -117,7 +117,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
   const own = createOwn({ ...input, runtime, credit: () => money.creditService })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...own.byok.jobs, ...plainJobs(input, { runtime, webhooks, ...own }) }
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...plainJobs(input, { runtime, webhooks, ...own }) }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money, log })
@@ -182,13 +182,14 @@ function tracedComplete(complete: Gateway['complete'], tracing: TracingSwitch): 
 /** Background work that needs no more than the database. */
 function plainJobs(
   { database, log, secret, config }: AppInput,
-  { runtime, webhooks, payments }: Pick<Parts, 'runtime' | 'webhooks' | 'payments'>,
+  { runtime, webhooks, byok, payments }: Pick<Parts, 'runtime' | 'webhooks' | 'byok' | 'payments'>,
 ): Readonly<Record<string, JobKind>> {
   const { db } = database
   const keys = responseKeys({ secret, config })
   const { now, stored } = runtime
   return {
     ...auditJobs({ ...webhooks, db, now, log }),
+    ...byok.jobs,
     ...payments.jobs,
     ...resealJobs({ db, keys }),
     ...catalogueJobs({ db, config, now, log, changed: stored.changed, audit: auditOfPull(runtime) }),
