@@ -10,6 +10,7 @@ import type { BudgetPort, FeatureDeps, WriteAudit } from '../features/deps.ts'
 import { loadKeyById } from '../features/keys/active-key.ts'
 import { createPeople, type People, type RightsOfKey } from '../features/members/people.ts'
 import { membersRoutes } from '../features/members/routes.ts'
+import type { ProvisionedAccounts } from '../features/members/scim/arrival.ts'
 import { groupMappingsRoutes } from '../features/members/scim/mapping-routes.ts'
 import { addScimRoutes } from '../features/members/scim/routes.ts'
 import { type Activation, createActivation } from '../features/oauth/activation.ts'
@@ -84,6 +85,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       ids: runtime.ids,
       writeAudit,
       rightsOfKey: rightsOfKeyAt(runtime.now),
+      provisionedAccounts: provisionedAccountsOf(input.config.auth),
     }),
     writeAudit,
   }
@@ -106,6 +108,19 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       await app.register(devicesRoutes({ ...authority, callerOf: deps.callerOf, cursorKey: deps.cursorKey }))
     },
   }
+}
+
+const GITHUB = 'https://github.com'
+
+function provisionedAccountsOf({ providers }: Config['auth']): ProvisionedAccounts {
+  const named = providers.flatMap(({ issuer = GITHUB, scim_accounts: accounts }) =>
+    accounts.map((account) => [issuer, account] as const),
+  )
+  const byIssuer = Map.groupBy(named, ([issuer]) => issuer)
+  const accounts = new Map(
+    [...byIssuer].map(([issuer, pairs]) => [issuer, new Set(pairs.map(([, account]) => account))]),
+  )
+  return (issuer) => accounts.get(issuer)
 }
 
 function rightsOfKeyAt(now: () => number): RightsOfKey {

@@ -156,6 +156,11 @@ const identityProvider = section(
       description:
         'Domains whose verified e-mail addresses may sign in. Empty: all. Required where anyone can create an account (GitHub, …); `*`: everyone.',
     }),
+    scim_accounts: Type.Array(text('An account ID.'), {
+      default: [],
+      description:
+        'Accounts whose people, provisioned by SCIM, sign in with this provider for the first time. Empty: the only account of the installation.',
+    }),
   },
   { description: 'One identity provider.' },
 )

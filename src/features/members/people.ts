@@ -29,7 +29,7 @@ import {
   putMember,
 } from './queries.ts'
 import { coversRole, mayGive, roleOfKey } from './rules.ts'
-import { provisionedPerson } from './scim/arrival.ts'
+import { type ProvisionedAccounts, provisionedPerson } from './scim/arrival.ts'
 
 const MAX_MEMBERS = 10_000
 /** The owner that a one-time link creates if the account has none. */
@@ -40,6 +40,8 @@ interface JoiningDeps extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly writeAudit: WriteAudit
   /** The current rights of a key; undefined: it was revoked, has expired, or its creator is no member any more. */
   readonly rightsOfKey: RightsOfKey
+  /** Absent: as without configuration. */
+  readonly provisionedAccounts?: ProvisionedAccounts
 }
 
 export type RightsOfKey = (
@@ -101,7 +103,7 @@ async function arriveKnown(
 async function arriveNew(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
   const { identity, arriving } = visit
   const { invitation: token } = arriving
-  const provisioned = await provisionedPerson(inside, identity)
+  const provisioned = await provisionedPerson(inside, identity, deps.provisionedAccounts ?? (() => undefined))
   if (provisioned !== undefined) {
     await addIdentity(inside, { userId: provisioned.userId, identity }, deps.now())
     return arriveKnown(deps, inside, { ...visit, known: provisioned })
