@@ -45,10 +45,6 @@ test('an account cannot receive people of others by provisioning their addresses
   const trusted = (issuer: string) => (issuer === IDENTITY.issuer ? new Set([employer]) : undefined)
   assert.equal(await provisionedPerson(db, IDENTITY, trusted), undefined)
   const ada = await provision(employer)
-  assert.equal(
-    (await provisionedPerson(db, IDENTITY, trusted))?.userId,
-    ada,
-    'the other row does not stand in the way',
-  )
+  assert.equal((await provisionedPerson(db, IDENTITY, trusted))?.userId, ada, 'the other row does not stand in the way')
   assert.equal(await provisionedPerson(db, { ...IDENTITY, issuer: 'https://other.example' }, trusted), undefined)
 })
