@@ -1,12 +1,12 @@
 /** The real thing: a server process of its own, with its own port, data directory and configuration file. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { createCurrentDatabase, type TestDatabase } from './current-databases.ts'
+import { copyCurrentFile, createCurrentDatabase, type TestDatabase } from './current-databases.ts'
 import type { WantedKey } from './identity/gateway-keys.ts'
 import { freePort } from './process/free-port.ts'
 
@@ -69,7 +69,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     configFile,
     JSON.stringify(options.program === undefined ? withOpenMetrics(options.config ?? {}) : options.config),
   )
-  const schema = SERVER === undefined ? undefined : await schemaOf(dataDir, SERVER)
+  const schema = await prepareDatabase(dataDir, options.program === undefined)
   const args = [...(schema === undefined ? [] : ['--migrate']), ...(options.args ?? [])]
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
@@ -93,11 +93,32 @@ function withOpenMetrics(config: { readonly server?: object }): object {
 const SERVER = process.env['TURNPIKE_TEST_DATABASE_URL']
 const schemas = new Map<string, Promise<TestDatabase>>()
 
-/** A data directory that goes on has the schema that it had. */
-function schemaOf(dataDir: string, server: string): Promise<TestDatabase> {
-  const known = schemas.get(dataDir) ?? createCurrentDatabase(server)
+/**
+ * Migrations are a third of the work of a first start. A data directory that goes on has the schema that it had.
+ * @param isCurrent Whether the program is this one, which has the current schema.
+ */
+async function prepareDatabase(dataDir: string, isCurrent = true): Promise<TestDatabase | undefined> {
+  const file = join(dataDir, 'turnpike.db')
+  if (SERVER === undefined) {
+    if (isCurrent && !existsSync(file)) await copyCurrentFile(file)
+    return undefined
+  }
+  const known = schemas.get(dataDir) ?? createCurrentDatabase(SERVER)
   schemas.set(dataDir, known)
   return known
+}
+
+/** @returns the ID of the first account of a data directory, which is made for a process that will start there. */
+export async function makeFirstAccount(dataDir: string, config: object): Promise<string> {
+  const schema = await prepareDatabase(dataDir)
+  const { firstAccount } = await import('./identity/gateway-keys.ts')
+  const cwd = mkdtempSync(join(tmpdir(), 'turnpike-account-'))
+  try {
+    writeFileSync(join(cwd, 'turnpike.yaml'), JSON.stringify(config))
+    return await firstAccount({ env: { ...databaseVariables(schema), TURNPIKE_DATA_DIR: dataDir }, cwd })
+  } finally {
+    rmSync(cwd, { recursive: true, force: true })
+  }
 }
 
 /** Processes that share data share the secret, too. */

@@ -4,7 +4,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { send } from '../client.ts'
-import { type Gateway, type GatewayOptions, startGateway } from '../gateway.ts'
+import { type Gateway, type GatewayOptions, makeFirstAccount, startGateway } from '../gateway.ts'
 import { createBareRepository, gitIn, type TreeFile } from './git-repositories.ts'
 import { type GitServer, startGitServer } from './git-server.ts'
 
@@ -60,7 +60,7 @@ export interface SiteOptions extends GatewayOptions {
   readonly over?: object
 }
 
-/** The credential is bound to every account that `accounts` names; the first start makes one. */
+/** The credential is bound to the first account, which is made before the start. */
 export async function startAgentSite(options: SiteOptions = {}): Promise<AgentSite> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-site-'))
   const root = join(folder, 'repositories')
@@ -80,10 +80,7 @@ export async function startAgentSite(options: SiteOptions = {}): Promise<AgentSi
     },
     ...options.over,
   })
-  const first = await startGateway({ config: config(['acc_nobody']), dataDir, args: ['--role', 'api'] })
-  const whoami = await send(first, '/v1/account', { key: await first.key() })
-  const accountId = JSON.parse(whoami.text).id as string
-  await first.stop()
+  const accountId = await makeFirstAccount(dataDir, config(['acc_nobody']))
   const start = (more: GatewayOptions = {}): Promise<Gateway> =>
     startGateway({ config: config([accountId]), dataDir, ...more })
   return {

@@ -40,6 +40,11 @@ export function makeKey(installation: Installation, { account, operator = false 
   })
 }
 
+/** Returns the ID of the first account, which is made where there is none. */
+export function firstAccount(installation: Installation): Promise<string> {
+  return inInstallation(installation, async (context) => (await chosenAccount(context, undefined)).id)
+}
+
 /** Returns the output of a command, or undefined for commands that need a process of their own. */
 export async function runCommand(installation: Installation, args: readonly string[]): Promise<string | undefined> {
   const [noun, verb, ...rest] = args
