@@ -1,3 +1,7 @@
+/**
+ * What a mistake in the code costs: the request in which it is, or the process, and never a charge. Runs on one database:
+ * what the next process finds is tested on both by `src/features/credit/spool/recovery.test.ts`.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -13,45 +17,52 @@ const PRELOAD = pathToFileURL(join(import.meta.dirname, '..', 'support', 'proces
 const provider = await startFakeProvider(ordinary)
 after(() => provider.close())
 
-/** @param kind See `test/support/fault-at.ts`. */
-function faulty(kind: string, point: string): Promise<Gateway> {
-  const env = { NODE_OPTIONS: `--import=${PRELOAD}`, TURNPIKE_TEST_FAULT: kind, TURNPIKE_TEST_FAULT_AT: point }
+/** @param faults See `test/support/process/fault-at.ts`. */
+function startFaulty(...faults: readonly string[]): Promise<Gateway> {
+  const env = { NODE_OPTIONS: `--import=${PRELOAD}`, TURNPIKE_TEST_FAULTS: faults.join() }
   return startGateway({ config: oneModel(provider.url), env })
 }
 
+async function arm(gateway: Gateway, fault: string): Promise<void> {
+  gateway.signal('SIGUSR2')
+  const isArmed = (output: string) => output.includes(`armed: ${fault}\n`)
+  await eventually(async () => gateway.output(), isArmed)
+}
+
 // At `before_send` it is taken for a connection that failed, and the call is made again.
-for (const point of ['after_hold', 'after_send', 'mid_stream']) {
-  test(`an exception in one request, at ${point}, ends that request, not the process`, async (t) => {
-    const gateway = await faulty('throw', point)
-    t.after(() => gateway.stop())
-    const account = await gateway.cli('accounts', 'create', '--name', 'faulty')
-    const key = await gateway.key('--account', account)
+const POINTS = ['after_hold', 'after_send', 'mid_stream'] as const
+/** It survives all of these, one after another. */
+const survivor = await startFaulty(...POINTS.map((point) => `throw:${point}`), 'reject:after_hold')
+after(() => survivor.stop())
+
+for (const point of POINTS) {
+  test(`an exception in one request, at ${point}, ends that request, not the process`, async () => {
+    const account = await survivor.cli('accounts', 'create', '--name', 'faulty')
+    const key = await survivor.key('--account', account)
     provider.answer(ordinary)
-    const answer = await send(gateway, CHAT, { key, body: hello({ stream: true }) })
+    await arm(survivor, `throw:${point}`)
+    const answer = await send(survivor, CHAT, { key, body: hello({ stream: true }) })
     if (answer.status === 200) assert.match(answer.text, /internal_error[\s\S]*\[DONE\]/)
     else assert.equal(errorOf(answer).code, 'internal_error')
-    assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200, 'the next one is answered')
-    assert.equal((await creditAtRest(gateway, { account, key })).held_usd, 0)
-    assert.equal((await reconcile(gateway, key)).ok, true)
-    gateway.signal('SIGTERM')
-    assert.equal(await gateway.exited, 0)
+    assert.equal((await send(survivor, CHAT, { key, body: hello() })).status, 200, 'the next one is answered')
+    assert.equal((await creditAtRest(survivor, { account, key })).held_usd, 0)
+    assert.equal((await reconcile(survivor, key)).ok, true)
   })
 }
 
-test('a promise that failed and that nobody waited for is logged, and the process lives', async (t) => {
-  const gateway = await faulty('reject', 'after_hold')
-  t.after(() => gateway.stop())
-  const key = await gateway.key()
+test('a promise that failed and that nobody waited for is logged, and the process lives and ends in good order', async () => {
+  const key = await survivor.key()
   provider.answer(ordinary)
-  for (let round = 0; round < 2; round++) assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
-  gateway.signal('SIGTERM')
-  assert.equal(await gateway.exited, 0)
-  assert.match(gateway.output(), /unhandled promise rejection/)
+  await arm(survivor, 'reject:after_hold')
+  for (let round = 0; round < 2; round++) assert.equal((await send(survivor, CHAT, { key, body: hello() })).status, 200)
+  survivor.signal('SIGTERM')
+  assert.equal(await survivor.exited, 0)
+  assert.match(survivor.output(), /unhandled promise rejection/)
 })
 
 for (const kind of ['uncaught', 'invariant']) {
   test(`${kind}: a process that cannot trust itself ends with 1, logs why, and loses no charge`, async (t) => {
-    const gateway = await faulty(kind, 'after_last_byte')
+    const gateway = await startFaulty(`${kind}:after_last_byte`)
     t.after(() => gateway.stop())
     const account = await gateway.cli('accounts', 'create', '--name', 'crashed')
     const key = await gateway.key('--account', account)
@@ -60,6 +71,7 @@ for (const kind of ['uncaught', 'invariant']) {
     const cut = new Promise<void>((resolve) => body.on('error', () => resolve()).on('end', () => resolve()))
     await new Promise((resolve) => body.once('data', resolve))
     provider.answer(ordinary)
+    await arm(gateway, `${kind}:after_last_byte`)
     await send(gateway, CHAT, { key, body: hello(), fresh: true }).catch(() => undefined)
     assert.equal(await gateway.exited, 1)
     await cut

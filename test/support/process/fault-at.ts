@@ -1,23 +1,26 @@
 /**
- * Preloaded into a gateway (`NODE_OPTIONS=--import=…`): the first time that it gets to the point named by
- * `TURNPIKE_TEST_FAULT_AT` something is wrong there. `throw`: an exception; `reject`: a promise fails that nobody waits for;
- * `uncaught`: an exception outside of every request; `invariant`: what must hold does not.
+ * Preloaded into a gateway (`NODE_OPTIONS=--import=…`): each SIGUSR2 arms the next of `TURNPIKE_TEST_FAULTS`
+ * (`throw:after_hold,reject:after_send`), and something is wrong the next time that the process gets to that point.
+ * `throw`: an exception; `reject`: a promise fails that nobody waits for; `uncaught`: an exception outside of every request;
+ * `invariant`: what must hold does not.
  */
 import { invariant, onReach } from '../../../src/lib/crash-point.ts'
 
 const MESSAGE = 'the test broke it'
-const point = process.env['TURNPIKE_TEST_FAULT_AT']
-const kind = process.env['TURNPIKE_TEST_FAULT']
+const faults = (process.env['TURNPIKE_TEST_FAULTS'] ?? '').split(',').values()
 
-if (point !== undefined) {
+process.on('SIGUSR2', () => {
+  const { value: fault = '' } = faults.next()
+  const [kind, point] = fault.split(':')
   onReach((reached) => {
     if (reached !== point) return
     onReach(undefined)
-    fail()
+    fail(kind)
   })
-}
+  console.log(`armed: ${fault}`)
+})
 
-function fail(): void {
+function fail(kind: string | undefined): void {
   if (kind === 'throw') throw new Error(MESSAGE)
   if (kind === 'reject') void Promise.reject(new Error(MESSAGE))
   if (kind === 'invariant') invariant(false, MESSAGE)
