@@ -1,3 +1,7 @@
+/**
+ * Runs that are handed over from process to process. Runs on one database: `src/features/agents/worker/run-job.test.ts` hands
+ * one over on both.
+ */
 import assert from 'node:assert/strict'
 import { cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,3 +1,7 @@
+/**
+ * Agents from outside, from the order to the branch. Runs on one database: the queries are tested on both by
+ * `src/features/agents`, and two processes on either by `agents-workers.test.ts`.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,7 @@
-/** `POST /v1/completions`: the official SDK on hosts with such an endpoint, and on those that get a message instead. */
+/**
+ * `POST /v1/completions`: the official SDK on hosts with such an endpoint, and on those that get a message instead.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'

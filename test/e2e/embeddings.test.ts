@@ -1,4 +1,7 @@
-/** `POST /v1/embeddings`: the official SDK, and what the pipeline does for it as for chat completions. */
+/**
+ * `POST /v1/embeddings`: the official SDK, and what the pipeline does for it as for chat completions.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'

@@ -1,3 +1,4 @@
+/** Clients that leave before the end of their answer. Runs on one database: it is about connections. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'

@@ -1,4 +1,7 @@
-/** `POST /v1/rerank`: Cohere's SDK, prices by token and by search, and hosts of each shape. */
+/**
+ * `POST /v1/rerank`: Cohere's SDK, prices by token and by search, and hosts of each shape.
+ * Runs on one database: it is about the wire.
+ */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
