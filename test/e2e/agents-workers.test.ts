@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { calls, ENDED, employerAt, pushedFile, script, startAgentSite } from '../support/agents/agent-site.ts'
 
-const AGENTS = 20
+const AGENTS = 12
 const site = await startAgentSite({ agents: { concurrency: 4 }, args: ['--role', 'api'] })
 const { gateway } = site
 const workers = await Promise.all([1, 2].map(() => site.start({ args: ['--role', 'worker'] })))
@@ -11,7 +11,7 @@ after(async () => {
   await site.close()
 })
 
-test('JOB-1: two workers run twenty agents, each run once', { timeout: 240_000 }, async () => {
+test(`JOB-1: two workers run ${AGENTS} agents, each run once`, { timeout: 240_000 }, async () => {
   const employer = employerAt(() => gateway, await gateway.key())
   const prompt = (at: number) =>
     script(calls('shell', { command: `echo ${at} >> once.txt` }), calls('finish', { summary: `Agent ${at}.` }))

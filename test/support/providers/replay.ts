@@ -134,7 +134,15 @@ function modelsOf(recordings: readonly Recording[]): readonly object[] {
 }
 
 /** The largest figure that the recording says of its prompt: the request must be long enough to have used it. */
-function promptTokensIn({ bytes }: Recording): number {
+function promptTokensIn(recording: Recording): number {
+  const known = promptTokens.get(recording) ?? mostPromptTokens(recording)
+  promptTokens.set(recording, known)
+  return known
+}
+
+const promptTokens = new Map<Recording, number>()
+
+function mostPromptTokens({ bytes }: Recording): number {
   const figure =
     /"(?:prompt_tokens|input_tokens|cache_\w*input_tokens|promptTokenCount|toolUsePromptTokenCount|\w*[iI]nputTokens)":\s*(\d{1,6})\b/g
   const found = [...bytes.toString('latin1').matchAll(figure)].map(([, tokens]) => Number(tokens))
