@@ -180,17 +180,20 @@ sqliteTest('TEN-2: every route declares a right, or is open for a reason', async
   console.log(`rights: ${guarded(routes).length} guarded routes, ${open.length} open ones`)
 })
 
-sqliteTest('TEN-2: without a credential, and with a wrong one of any kind, every guarded route answers 401, always alike', async (t) => {
-  const world = await setUp(t)
-  const wrong = ['tp_'.padEnd(49, 'x'), 'tpa_'.padEnd(50, 'x'), 'e30.e30.AA', 'x', 'tpi_'.padEnd(50, 'x')]
-  for (const [at, row] of guarded(world.routes).entries()) {
-    const address = `10.0.0.${at % 250}` // wrong keys of one address are limited
-    const answers = await Promise.all(wrong.map((secret) => ask(world, row, { secret, address })))
-    for (const answer of answers) assert.equal(answer.statusCode, 401, name(row))
-    assert.equal(new Set(answers.map(seen)).size, 1, name(row))
-    assert.equal((await ask(world, row, {})).statusCode, 401, name(row))
-  }
-})
+sqliteTest(
+  'TEN-2: without a credential, and with a wrong one of any kind, every guarded route answers 401, always alike',
+  async (t) => {
+    const world = await setUp(t)
+    const wrong = ['tp_'.padEnd(49, 'x'), 'tpa_'.padEnd(50, 'x'), 'e30.e30.AA', 'x', 'tpi_'.padEnd(50, 'x')]
+    for (const [at, row] of guarded(world.routes).entries()) {
+      const address = `10.0.0.${at % 250}` // wrong keys of one address are limited
+      const answers = await Promise.all(wrong.map((secret) => ask(world, row, { secret, address })))
+      for (const answer of answers) assert.equal(answer.statusCode, 401, name(row))
+      assert.equal(new Set(answers.map(seen)).size, 1, name(row))
+      assert.equal((await ask(world, row, {})).statusCode, 401, name(row))
+    }
+  },
+)
 
 for (const [kind, make] of Object.entries({ keys: keysOf, sessions: sessionsOf, tokens: tokensOf })) {
   test(`TEN-2: the matrix of routes, rights and ids holds for ${kind}`, async (t) => {
@@ -311,35 +314,42 @@ const OTHERS_BODIES = new Set([
   '/responses/input_tokens',
 ])
 
-sqliteTest('TEN-4: no route takes a field that it does not have; account, balance and role are nobody’s to send', async (t) => {
-  const world = await setUp(t)
-  const rows = world.routes.filter(({ body, path }) => body !== undefined && !OTHERS_BODIES.has(path))
-  assert.ok(rows.length >= 8)
-  // Rejected requests of one key are limited.
-  const keys: (readonly Credential[])[] = []
-  for (const _ of rows) keys.push(await keysOf(world.app, world.home))
-  const before = await everything(world)
-  for (const [at, row] of rows.entries()) {
-    const operator = keys[at]?.[1]
-    const { properties = {} } = row.body as { properties?: object } // what its schema is
-    const smallest = smallestBody(row.body ?? {}) as object
-    for (const field of NEVER_SET.filter((candidate) => !Object.hasOwn(properties, candidate))) {
-      for (const value of ['owner', world.away, 1_000_000, null]) {
-        const ids = (resourceOf(row)?.unknownId ?? '').split('/')
-        const url = row.path.replace(/:\w+/g, () => ids.shift() || 'x')
-        const body = { ...smallest, [field]: value }
-        const answer = await world.app.ask(row.method as 'POST', url, {
-          token: operator?.secret ?? '',
-          headers: OWN_PAGE,
-          body,
-        })
-        assert.deepEqual([answer.statusCode, answer.json().error.code], [400, 'unknown_field'], `${name(row)} ${field}`)
-        assert.equal(answer.json().error.param, field)
+sqliteTest(
+  'TEN-4: no route takes a field that it does not have; account, balance and role are nobody’s to send',
+  async (t) => {
+    const world = await setUp(t)
+    const rows = world.routes.filter(({ body, path }) => body !== undefined && !OTHERS_BODIES.has(path))
+    assert.ok(rows.length >= 8)
+    // Rejected requests of one key are limited.
+    const keys: (readonly Credential[])[] = []
+    for (const _ of rows) keys.push(await keysOf(world.app, world.home))
+    const before = await everything(world)
+    for (const [at, row] of rows.entries()) {
+      const operator = keys[at]?.[1]
+      const { properties = {} } = row.body as { properties?: object } // what its schema is
+      const smallest = smallestBody(row.body ?? {}) as object
+      for (const field of NEVER_SET.filter((candidate) => !Object.hasOwn(properties, candidate))) {
+        for (const value of ['owner', world.away, 1_000_000, null]) {
+          const ids = (resourceOf(row)?.unknownId ?? '').split('/')
+          const url = row.path.replace(/:\w+/g, () => ids.shift() || 'x')
+          const body = { ...smallest, [field]: value }
+          const answer = await world.app.ask(row.method as 'POST', url, {
+            token: operator?.secret ?? '',
+            headers: OWN_PAGE,
+            body,
+          })
+          assert.deepEqual(
+            [answer.statusCode, answer.json().error.code],
+            [400, 'unknown_field'],
+            `${name(row)} ${field}`,
+          )
+          assert.equal(answer.json().error.param, field)
+        }
       }
     }
-  }
-  assert.deepEqual(await everything(world), before)
-})
+    assert.deepEqual(await everything(world), before)
+  },
+)
 
 async function everything({ app: { database } }: Runtime): Promise<readonly unknown[]> {
   const tables = ['account', 'member', 'invitation', 'credit', 'credential', 'person', 'audit'] as const
