@@ -196,11 +196,12 @@ test('each choice gets a seed of its own, so that they differ', async () => {
 })
 
 /** Says how it begins, and then nothing until the caller goes away; a caller that stays gets its end after a while. */
-function unending(native: Native, said: Said): Script {
+function unending(native: Native, said: Said, begun: () => void = () => {}): Script {
   return async (call, reply) => {
     reply.head(200, { 'content-type': native.isStreamed(call) ? native.streamType : 'application/json' })
     const pieces = native.isStreamed(call) ? beginning(native, said) : [native.whole(said).slice(0, -9)]
     for (const piece of pieces) await reply.write(piece)
+    begun()
     if (await reply.wait(STUCK_MS)) reply.end()
   }
 }
@@ -230,11 +231,14 @@ async function failOne({
   by,
 }: Failing): Promise<{ error: unknown; others: ProviderCall[] }> {
   const before = provider.calls.length
+  const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [first, second] = begun.map(({ resolve }, at) => unending(native, saidBy(at), resolve))
   const late: Script = async (call, reply: Reply) => {
+    await Promise.all(begun.map(({ promise }) => promise)) // a busy machine may take long to write them
     await reply.wait(100)
     await fails(call, reply)
   }
-  provider.answer(together(native, 3, { 0: unending(native, saidBy(0)), 1: unending(native, saidBy(1)), 2: late }))
+  provider.answer(together(native, 3, { 0: first ?? assert.fail(), 1: second ?? assert.fail(), 2: late }))
   const asked = by.chat.completions.create({ model: name, messages, n: 3, stream })
   const error = await asked.then(
     () => assert.fail('it did not fail'),
@@ -281,7 +285,7 @@ for (const [name, native] of natives) {
 
   test(`${name}, streamed: one of several breaking off ends the stream in its error, without any finish reason`, async () => {
     const before = provider.calls.length
-    const ended = Promise.withResolvers<void>()
+    const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const ends: Script = async (call, reply) => {
       await inTurns(native, saidBy(1))(call, reply)
       ended.resolve()
@@ -289,12 +293,12 @@ for (const [name, native] of natives) {
     const breaks: Script = async (_, reply) => {
       reply.head(200, { 'content-type': native.streamType })
       for (const piece of beginning(native, saidBy(2))) await reply.write(piece)
-      await ended.promise
+      await Promise.all([begun.promise, ended.promise])
       await reply.wait(100)
       reply.end(native.errorFrame('Overloaded'))
     }
     const tokens = await tokensOf(async () => {
-      provider.answer(together(native, 3, { 0: unending(native, saidBy(0)), 1: ends, 2: breaks }))
+      provider.answer(together(native, 3, { 0: unending(native, saidBy(0), begun.resolve), 1: ends, 2: breaks }))
       const body = { model: name, messages, n: 3, stream: true }
       const stream = readStream((await send(gateway, CHAT, { key: metered, body })).text)
       assertWireRules(stream, { model: name })
