@@ -1,5 +1,5 @@
 /**
- * How a process ends when it is told to. Runs on one database: what it leaves is found by the next process in the spool,
+ * How a process ends at SIGTERM. Runs on one database: what it leaves is found by the next process in the spool,
  * which `src/features/credit/spool` tests on both.
  */
 import assert from 'node:assert/strict'
