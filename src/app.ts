@@ -16,6 +16,7 @@ import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
 import { createPayments, type Payments } from './app/payments.ts'
 import { createProviderCredentials, type ProviderCredentials } from './app/provider-credentials.ts'
+import { createProviderWatch, type ProviderWatch } from './app/provider-watch.ts'
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
@@ -42,7 +43,6 @@ import { invoicesRoutes } from './features/invoices/routes.ts'
 import { keysRoutes } from './features/keys/routes.ts'
 import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
 import { providerProbeRoute } from './features/providers/probe-routes.ts'
-import { startRefusalAlerts } from './features/providers/refusal-alerts.ts'
 import { providersRoutes } from './features/providers/routes.ts'
 import { resealJobs } from './features/responses/reseal.ts'
 import { configRoutes } from './features/stored-settings/config-routes.ts'
@@ -127,9 +127,9 @@ export async function createApp(input: AppInput): Promise<App> {
   const gateway = createDataPlane({ ...base, tokens })
   const identity = await createIdentity({ ...input, runtime, interrupt: gateway.interrupt })
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
-  const parts = { ...base, identity, webhooks, agents, completionStreams, gateway }
+  const providers = createProviderWatch(input, { runtime, money, webhooks })
+  const parts = { ...base, identity, webhooks, agents, completionStreams, gateway, providers }
   const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime), strain: pressure.strain })
-  const watchers = [createRefusalAlerts(input, { runtime, money, webhooks }), own.byok, own.guardrails]
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   publishAddress(server, config.server, money)
@@ -149,8 +149,8 @@ export async function createApp(input: AppInput): Promise<App> {
     rescue: money.rescue,
     async close() {
       for (const end of [metrics.close, pressure.close, agents.drain]) end()
-      const open = [agents, telemetry, money, limits, streams, identity.authentication, runtime, tokens, ...watchers]
-      await closeParts(open).finally(webhooks.close)
+      const open = [agents, telemetry, money, limits, streams, identity.authentication, runtime, tokens, providers]
+      await closeParts([...open, own.byok, own.guardrails]).finally(webhooks.close)
     },
   }
 }
@@ -194,15 +194,6 @@ function plainJobs(
     ...resealJobs({ db, keys }),
     ...catalogueJobs({ db, config, now, log, changed: stored.changed, audit: auditOfPull(runtime) }),
   }
-}
-
-function createRefusalAlerts(
-  { database, log }: AppInput,
-  { runtime, money, webhooks }: Pick<Parts, 'runtime' | 'money' | 'webhooks'>,
-): ReturnType<typeof startRefusalAlerts> {
-  const isScripted = (name: string): boolean => runtime.upstreams.find(name)?.provider.scripted === true
-  const { recordEvent } = webhooks
-  return startRefusalAlerts({ db: database.db, now: runtime.now, recordEvent, isScripted, wake: money.wake, log })
 }
 
 /** Memory for request bodies, and the thread that parses large ones, until it is closed. */
@@ -303,6 +294,7 @@ interface Parts {
   /** Of completions that have just ended. */
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
+  readonly providers: ProviderWatch
   readonly bodies: Bodies
   readonly telemetry: Telemetry
   readonly metrics: Metrics
@@ -391,7 +383,8 @@ async function addOperatorRoutes(
 ): Promise<void> {
   const { runtime, identity, agents } = parts
   const { writeAudit } = identity
-  await app.register(providersRoutes({ ...deps, status: runtime.health.status }))
+  const { recentCalls } = parts.providers
+  await app.register(providersRoutes({ ...deps, status: runtime.health.status, recentCalls }))
   await app.register(priceEndsRoute({ ...deps, models: runtime.models, now: runtime.now }))
   const probe = (name: string, waitMs: number) => {
     const target = runtime.upstreams.find(name)

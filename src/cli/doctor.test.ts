@@ -213,6 +213,33 @@ test('providers: reachable, rejected key, limited, failing, silent, without key'
   assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*Wait.*status page.*OPENAI_API_KEY/)
 })
 
+test('calls of the last 24 hours count: a key that they show as refused fails the check', async () => {
+  const { port } = await serve(200, '{"data":[]}')
+  const cwd = newFolder()
+  const { db, close } = await openDatabase({ path: join(cwd, 'turnpike.db') })
+  await migrate(db, Date.now)
+  const now = Date.now()
+  const failure = { last_failure_outcome: 'credentials', last_failure_status: 401, last_failure_model: 'm' }
+  const counts = { hour: Math.floor(now / 3_600_000), calls: 1_200, failures: 3, ...failure, last_failure_at: now }
+  const rows = [
+    { ...counts, provider: 'refused', last_answer_at: now - 1 },
+    { ...counts, provider: 'good', last_answer_at: now + 1 },
+  ]
+  await db.insertInto('provider_hour').values(rows).execute()
+  await close()
+  const url = `"http://127.0.0.1:${port}/v1"`
+  const yaml = `providers:
+  good: { protocol: openai, base_url: ${url}, api_key: right }
+  refused: { protocol: openai, base_url: ${url}, api_key: right }
+`
+  const { ok, message, fix } = find(await examine(yaml, { TURNPIKE_DATA_DIR: cwd }), 'providers')
+  assert.deepEqual(message.split('\n'), [
+    'good: reachable; last 24 hours: 1200 calls, 3 failed',
+    'refused: reachable; last 24 hours: 1200 calls, 3 failed; last call: Key refused (401)',
+  ])
+  assert.deepEqual([ok, fix], [false, 'Check the key and the account of the provider refused.'])
+})
+
 test('agents pass with git and a working sandbox; a disabled sandbox is reported in capitals', async () => {
   const usual = find(await examine(''), 'agents')
   assert.match(`${usual.ok} ${usual.message}`, /^true git 2\.\d+\.\d+, sandbox works$/)

@@ -4,16 +4,19 @@ import { access, stat, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { styleText } from 'node:util'
+import type { Kysely } from 'kysely'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Merged } from '../app/stored-settings.ts'
 import type { Config, ProviderConfig } from '../config/schema.ts'
 import { secretPath } from '../config/secret.ts'
 import type { OpenOptions } from '../db/database.ts'
 import { databaseLocation } from '../db/open.ts'
+import type { Database } from '../db/schema/schema.ts'
 import { endingPrices, priceEndText } from '../domain/model.ts'
 import type { ProviderProbe } from '../domain/provider-status.ts'
 import { checkRedis } from '../features/limits/redis-health.ts'
 import { buildModelBook } from '../features/models/book.ts'
+import { currentProblem, isRefused, type RecentCalls, recentCalls } from '../features/providers/health/recent.ts'
 import { probeProvider } from '../gateway/upstream/probe.ts'
 import { readCertificate } from '../http/listener/tls.ts'
 import { resolveProvider } from '../providers/index.ts'
@@ -48,7 +51,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
     checkDatabase(config),
     checkSharedLimits(config.redis_url),
     checkPort(config.server),
-    checkProviders(config.providers),
+    checkProviders(config),
     checkAgents(config),
     checkPrices(config),
   ])
@@ -211,10 +214,15 @@ async function checkPort({ host, port }: Config['server']): Promise<Check> {
   return failed(name, `${address}: in use by another program`, 'Stop that program, or set PORT to another port.')
 }
 
-/** Checks for each provider that it has a key, responds, and accepts the key. */
-async function checkProviders(providers: Config['providers']): Promise<Check> {
+/** Checks for each provider that it has a key, responds, and accepts the key, now and in the calls of the last 24 hours. */
+async function checkProviders(config: Config): Promise<Check> {
   const name = 'providers'
-  const results = await Promise.all(Object.entries(providers).map(([id, config]) => examineProvider(id, config)))
+  const recent = await withDatabase(config, (db) => recentCalls(db, Date.now()))
+  const results = await Promise.all(
+    Object.entries(config.providers).map(async ([id, provider]) =>
+      withRecent(await examineProvider(id, provider), recent?.get(id)),
+    ),
+  )
   if (results.length === 0) return passed(name, 'none configured; only the built-in simulator is available')
   const message = results.map(({ id, state }) => `${id}: ${state}`).join('\n')
   const fixes = results.flatMap(({ fix }) => (fix === undefined ? [] : [fix]))
@@ -226,6 +234,17 @@ interface ProviderResult {
   readonly state: string
   /** Undefined when nothing is wrong. */
   readonly fix?: string
+}
+
+/** Adds the calls of the last 24 hours, as `GET /v1/admin/providers` has them. */
+function withRecent(result: ProviderResult, recent: RecentCalls | undefined): ProviderResult {
+  if (recent === undefined) return result
+  const { calls, failures } = recent
+  const problem = currentProblem(recent)
+  const now = problem === undefined ? '' : `; last call: ${problem}`
+  const state = `${result.state}; last 24 hours: ${calls} calls, ${failures} failed${now}`
+  if (!isRefused(recent) || result.fix !== undefined) return { ...result, state }
+  return { ...result, state, fix: `Check the key and the account of the provider ${result.id}.` }
 }
 
 async function examineProvider(id: string, config: ProviderConfig): Promise<ProviderResult> {
@@ -338,20 +357,27 @@ async function checkPrices(file: Config, now: () => number = Date.now): Promise<
   }
 }
 
-/** With what is stored; undefined where there is no database that can be read, which is another check's concern. */
-async function storedAt(file: Config, now: () => number): Promise<Merged | undefined> {
-  const location = databaseLocation(file)
+/** The configuration with the settings of the database; undefined without a readable database. */
+function storedAt(file: Config, now: () => number): Promise<Merged | undefined> {
+  return withDatabase(file, async (db) => {
+    const { readMerged } = await import('../app/stored-settings.ts')
+    return await readMerged(db, file, now())
+  })
+}
+
+/** Reads a database with the current schema; undefined without one, which is another check's concern. */
+async function withDatabase<T>(config: Config, read: (db: Kysely<Database>) => Promise<T>): Promise<T | undefined> {
+  const location = databaseLocation(config)
   if ('path' in location && !existsSync(location.path)) return undefined
-  const [{ openDatabase }, { pendingMigrations }, { readMerged }] = await Promise.all([
+  const [{ openDatabase }, { pendingMigrations }] = await Promise.all([
     import('../db/open.ts'),
     import('../db/migrate.ts'),
-    import('../app/stored-settings.ts'),
   ])
   const database = await openDatabase(location).catch(() => undefined)
   if (database === undefined) return undefined
   try {
     const pending = await pendingMigrations(database.db).catch(() => ['unreadable'])
-    return pending.length > 0 ? undefined : await readMerged(database.db, file, now())
+    return pending.length > 0 ? undefined : await read(database.db)
   } finally {
     await database.close()
   }

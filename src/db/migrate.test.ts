@@ -121,6 +121,7 @@ const EXEMPT = new Set([
   'guess',
   'price_version',
   'plan_allowance',
+  'provider_hour',
   'ledger_audit',
   'ledger_audit_finding',
   'setting',

@@ -27,6 +27,7 @@ import { budgets } from './migrations/budgets.ts'
 import { guardrails } from './migrations/guardrails.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { payments } from './migrations/payments.ts'
+import { providerHours } from './migrations/provider-hours.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { rejections } from './migrations/rejections.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
@@ -71,6 +72,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0028-rejections', statements: rejections },
   { name: '0029-webhook-kinds', statements: webhookKinds },
   { name: '0030-payments', statements: payments },
+  { name: '0031-provider-hours', statements: providerHours },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

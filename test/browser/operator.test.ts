@@ -61,7 +61,7 @@ function configuration(port: number) {
       gone: { ...provider, base_url: 'http://127.0.0.1:1/v1' },
     },
     models: [
-      ...['failing', 'limited'].map((name) => ({
+      ...['failing', 'limited', 'wrong'].map((name) => ({
         id: name,
         pricing: PRICING,
         deployments: [{ provider: name, model: `${name}-upstream` }],
@@ -110,21 +110,28 @@ test('J5: the page shows a provider that fails while it is looked at: why, until
   assert.equal((await chat('turnpike-simulator')).statusCode, 200)
   for (let call = 0; call < 2; call++) assert.equal((await chat('failing')).statusCode, 503)
   await chat('limited')
+  await chat('wrong')
   // (the page asks by itself every 5 s)
   const failing = page.getByRole('article', { name: 'failing' })
   await failing.getByText('Down', { exact: true }).waitFor()
   await failing.getByText('Paused', { exact: true }).waitFor()
   await failing.getByText(/^Breaker open after 2 failures in a row, probed in 3 min$/).waitFor()
-  await failing.getByText('2 of 2 (100%)').waitFor()
+  await failing.getByText('Failing (500)').waitFor()
+  await failing.getByText('2 of 2 (100%)').first().waitFor()
   await failing.getByText('The provider answered with status 500.').waitFor()
   await page.getByRole('status').getByText('failing is down').waitFor({ state: 'attached' })
   const limited = page.getByRole('article', { name: 'limited' })
   await limited.getByText('1 of 1 credential cooling down').waitFor()
   await limited.getByText(/^No\. 1: .*used again in \d min$/).waitFor()
   await page.getByRole('article', { name: 'simulator' }).getByText('Healthy').first().waitFor()
-  await page.getByText('1 down, 1 degraded, 1 healthy').waitFor()
+  const wrong = page.getByRole('article', { name: 'wrong' })
+  await wrong.getByText('Down', { exact: true }).waitFor()
+  await wrong.getByText('Key refused (401)', { exact: true }).waitFor()
+  await wrong.getByText('No answer in the last 24 hours.').waitFor()
+  await page.getByText('2 down, 1 degraded, 1 healthy').waitFor()
   assert.deepEqual(await page.getByRole('article').getByRole('heading').allInnerTexts(), [
     'failing',
+    'wrong',
     'limited',
     'simulator',
   ])

@@ -448,7 +448,7 @@ export interface paths {
     "/v1/admin/providers": {
         /**
          * List providers
-         * @description Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.
+         * @description Returns the configured providers with their health over the last 24 hours, and with the latency and load that the responding process has measured in its own calls.
          */
         get: operations["getAdminProviders"];
     };
@@ -7754,10 +7754,32 @@ export interface operations {
                             /** @description Without user, password and query. */
                             base_url: string;
                             /**
-                             * @description healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.
+                             * @description down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these.
                              * @enum {string}
                              */
                             status: "healthy" | "degraded" | "down";
+                            /** @description Reason of the last failure, if no call was answered since. Null: none. */
+                            problem: string | null;
+                            /** @description Calls of all processes in the current hour and the 23 before it, except those with credentials of accounts. */
+                            last_24h: {
+                                /** @description Number of calls. */
+                                calls: number;
+                                /** @description Number of calls that failed because of the provider or its credential: 401, 403, 404, 429, 5xx, no response. */
+                                failures: number;
+                                /** @description Time of the last answered call, ISO 8601 UTC. Null: none. */
+                                last_answer_at: string | null;
+                                /** @description The last failed call. Null: none. */
+                                last_failure: {
+                                    /** @description ISO 8601 UTC. */
+                                    at: string;
+                                    /** @description Name of the model at the provider. */
+                                    model: string;
+                                    /** @description HTTP status of the provider. Null: no response. */
+                                    status: number | null;
+                                    /** @description Reason in words, such as `Key refused (401)` or `Rate limited (429)`. */
+                                    reason: string;
+                                } | null;
+                            };
                             /** @description Maximum number of concurrent calls from one process. Null: no limit. */
                             max_in_flight: number | null;
                             /** @description Number of requests in flight. */

@@ -20,6 +20,7 @@ export const MOVED_TABLES: readonly string[] = [
   'usage_rollup',
   'usage_hour',
   'rejection',
+  'provider_hour',
   'ledger',
   'ledger_entry_key',
   'ledger_audit',

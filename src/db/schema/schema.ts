@@ -3,9 +3,8 @@
  * `_nano_usd` bigint; absent is null. A tenant's table has `account_id` first in its primary key and is stored in that
  * order, so that the same schema can be sharded by account. Exempt are `credential`, `sign_in_link` and `device_code` (found
  * by hash, before an account is known), `person`, `identity`, `session` and `guess` (people may belong to several accounts),
- * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `setting`, `stored_setting`, `instance`, `job` and `schema_migration`
- * (the same for all);
- * `account` and `credit` are keyed by the account's id alone.
+ * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `provider_hour`, `setting`, `stored_setting`,
+ * `instance`, `job` and `schema_migration` (the same for all); `account` and `credit` are keyed by the account's ID alone.
  */
 import type { Generated } from 'kysely'
 import type { FinishReason } from '../../domain/chat.ts'
@@ -34,6 +33,7 @@ export interface Database {
   readonly usage_rollup: UsageRollupTable
   readonly usage_hour: UsageHourTable
   readonly rejection: RejectionTable
+  readonly provider_hour: ProviderHourTable
   readonly price_version: PriceVersionTable
   readonly provider_credential: identity.ProviderCredentialTable
   readonly guardrail: identity.GuardrailTable
@@ -200,6 +200,25 @@ interface UsageSumColumns {
 export interface UsageRollupTable extends UsageSumColumns {
   /** Days since 1970-01-01 UTC, of `completion.created_at`. */
   day: number
+}
+
+/** Calls to a provider in an hour since 1970-01-01 UTC, of all accounts and processes. */
+export interface ProviderHourTable {
+  /** Name in the configuration. */
+  provider: string
+  hour: number
+  calls: number
+  /** Calls that failed because of the provider or its credential. */
+  failures: number
+  /** 0: none in the hour. */
+  last_answer_at: number
+  /** 0: none in the hour. */
+  last_failure_at: number
+  last_failure_outcome: string | null
+  /** HTTP status; null: no response. */
+  last_failure_status: number | null
+  /** The provider's own name of the model. */
+  last_failure_model: string | null
 }
 
 /** A rejected request to a model. */

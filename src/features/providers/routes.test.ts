@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import type { CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { callerOf } from '../../http/caller.ts'
+import type { RecentCalls } from './health/recent.ts'
 import { providersRoutes } from './routes.ts'
 
 const AT = Date.UTC(2026, 4, 5, 12)
@@ -37,9 +38,14 @@ function provider(over: Partial<ProviderStatus> = {}): ProviderStatus {
   }
 }
 
-async function setUp(t: TestContext, providers: readonly ProviderStatus[]) {
+async function setUp(t: TestContext, providers: readonly ProviderStatus[], recent: Record<string, RecentCalls> = {}) {
   const fixture = await openCreditFixture(t)
-  const deps = { callerOf, cursorKey: Buffer.alloc(32, 1), status: () => providers }
+  const deps = {
+    callerOf,
+    cursorKey: Buffer.alloc(32, 1),
+    status: () => providers,
+    recentCalls: async () => new Map(Object.entries(recent)),
+  }
   const request = await serveRoutes(t, fixture, [providersRoutes(deps)])
   const { id: account } = await fixture.account('pro')
   const ask = (query = '', scopes = '') => request(`/admin/providers${query}`, `${account}${scopes}`)
@@ -79,6 +85,8 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     name: 'p',
     base_url: 'https://p.example/v1',
     status: 'degraded',
+    problem: null,
+    last_24h: { calls: 0, failures: 0, last_answer_at: null, last_failure: null },
     max_in_flight: 200,
     in_flight: 3,
     queued: 4,
@@ -146,6 +154,40 @@ test('it is down when every model that was called is left alone, and healthy whe
     data.map(({ status }: { status: string }) => status),
     cases.map(([, status]) => status),
   )
+})
+
+test('it is down while its key is refused, degraded while many calls fail, as the last 24 hours of all processes say', async (t) => {
+  const failure = { at: AT, outcome: 'credentials', status: 401, model: 'm' }
+  const recent = {
+    answered: { calls: 100, failures: 5, lastFailure: failure, lastAnswerAt: AT + 1 },
+    failing: {
+      calls: 100,
+      failures: 6,
+      lastFailure: { ...failure, outcome: 'failed', status: null },
+      lastAnswerAt: AT - 1,
+    },
+    refused: { calls: 100, failures: 1, lastFailure: failure, lastAnswerAt: AT - 1 },
+  }
+  const { ask } = await setUp(
+    t,
+    Object.keys(recent).map((name) => provider({ name })),
+    recent,
+  )
+  const { data } = (await ask()).body
+  assert.deepEqual(
+    data.map(({ status, problem }: { status: string; problem: string | null }) => [status, problem]),
+    [
+      ['healthy', null],
+      ['degraded', 'No response'],
+      ['down', 'Key refused (401)'],
+    ],
+  )
+  assert.deepEqual(data[2].last_24h, {
+    calls: 100,
+    failures: 1,
+    last_answer_at: '2026-05-05T11:59:59.999Z',
+    last_failure: { at: '2026-05-05T12:00:00.000Z', model: 'm', status: 401, reason: 'Key refused (401)' },
+  })
 })
 
 test('nothing of an address is shown that could be a credential', async (t) => {

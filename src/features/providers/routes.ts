@@ -1,4 +1,7 @@
-/** `/admin/providers`: the state of the configured providers, as this process sees them. No credential is shown. */
+/**
+ * `/admin/providers`: the configured providers, with the calls of all processes over the last 24 hours and the state of the
+ * responding process. No credential is shown.
+ */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import { usdNumber } from '../../domain/money.ts'
@@ -6,10 +9,13 @@ import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus }
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import { isoTime, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
+import { currentProblem, failureName, isRefused, type RecentCalls } from './health/recent.ts'
 
 interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
   /** Of every configured provider, now. */
   readonly status: () => readonly ProviderStatus[]
+  /** Reads the calls of all processes over the last 24 hours, by provider. */
+  readonly recentCalls: () => Promise<ReadonlyMap<string, RecentCalls>>
 }
 
 const count = (description: string) => Type.Integer({ description })
@@ -33,6 +39,31 @@ const FailureView = Type.Object({
   at: Type.String({ description: 'ISO 8601 UTC.' }),
   message: Type.String({ description: 'Error message.' }),
 })
+
+const RecentFailureView = Type.Object({
+  at: Type.String({ description: 'ISO 8601 UTC.' }),
+  model: Type.String({ description: 'Name of the model at the provider.' }),
+  status: nullable<number>('integer', 'HTTP status of the provider. Null: no response.'),
+  reason: Type.String({ description: 'Reason in words, such as `Key refused (401)` or `Rate limited (429)`.' }),
+})
+
+const RecentView = Type.Object(
+  {
+    calls: count('Number of calls.'),
+    failures: count(
+      'Number of calls that failed because of the provider or its credential: 401, 403, 404, 429, 5xx, no response.',
+    ),
+    last_answer_at: textOrNull('Time of the last answered call, ISO 8601 UTC. Null: none.'),
+    last_failure: Type.Unsafe<Static<typeof RecentFailureView> | null>({
+      anyOf: [RecentFailureView, { type: 'null' }],
+      description: 'The last failed call. Null: none.',
+    }),
+  },
+  {
+    description:
+      'Calls of all processes in the current hour and the 23 before it, except those with credentials of accounts.',
+  },
+)
 
 const DeploymentView = Type.Object({
   model: Type.String({ description: 'Name of the model at the provider.' }),
@@ -63,8 +94,10 @@ const ProviderView = Type.Object({
   base_url: Type.String({ description: 'Without user, password and query.' }),
   status: oneOf(HEALTH, {
     description:
-      'healthy: every breaker is closed and no credential is in cooldown. down: the breakers of all called models are open. degraded: anything between.',
+      'down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these.',
   }),
+  problem: textOrNull('Reason of the last failure, if no call was answered since. Null: none.'),
+  last_24h: RecentView,
   max_in_flight: nullable<number>('integer', 'Maximum number of concurrent calls from one process. Null: no limit.'),
   in_flight: count('Number of requests in flight.'),
   queued: count('Number of queued requests.'),
@@ -79,34 +112,44 @@ const ProviderView = Type.Object({
 const schema = {
   summary: 'List providers',
   description:
-    'Returns the configured providers with their health, latency and load, as the responding process has measured them in its own calls.',
+    'Returns the configured providers with their health over the last 24 hours, and with the latency and load that the responding process has measured in its own calls.',
   tags: ['Operators'],
   querystring: Type.Object(NAMED_PAGE_QUERY),
   response: { 200: pageSchema(ProviderView) },
 }
 
 /** `GET /admin/providers`. */
-export function providersRoutes({ callerOf, cursorKey, status }: ProvidersDeps): FastifyPluginAsyncTypebox {
+export function providersRoutes({
+  callerOf,
+  cursorKey,
+  status,
+  recentCalls,
+}: ProvidersDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/admin/providers', { config: { scope: 'operator' }, schema }, async (request) => {
       const binding = { key: cursorKey, account: callerOf(request).accountId, list: 'admin/providers' }
+      const recent = await recentCalls()
       return await listByName(status(), {
         query: request.query,
         binding,
         name: ({ name }) => name,
-        render: renderProvider,
+        render: (provider) => renderProvider(provider, recent.get(provider.name) ?? NO_CALLS),
       })
     })
   }
 }
 
-function renderProvider(provider: ProviderStatus): Static<typeof ProviderView> {
+const NO_CALLS: RecentCalls = { calls: 0, failures: 0, lastFailure: undefined, lastAnswerAt: undefined }
+
+function renderProvider(provider: ProviderStatus, recent: RecentCalls): Static<typeof ProviderView> {
   return {
     id: provider.name,
     object: 'provider',
     name: provider.name,
     base_url: withoutSecrets(provider.baseUrl),
-    status: healthOf(provider),
+    status: healthOf(provider, recent),
+    problem: currentProblem(recent) ?? null,
+    last_24h: renderRecent(recent),
     max_in_flight: provider.maxInFlight ?? null,
     in_flight: provider.inFlight,
     queued: provider.queued,
@@ -116,10 +159,30 @@ function renderProvider(provider: ProviderStatus): Static<typeof ProviderView> {
   }
 }
 
-function healthOf({ credentials, deployments }: ProviderStatus): (typeof HEALTH)[number] {
+/** Share of failed calls above which a provider is degraded. */
+const DEGRADED_SHARE = 0.05
+
+function healthOf({ credentials, deployments }: ProviderStatus, recent: RecentCalls): (typeof HEALTH)[number] {
+  if (isRefused(recent)) return 'down'
   if (deployments.length > 0 && deployments.every(({ breaker }) => breaker === 'open')) return 'down'
   const isCooling = credentials.some(({ coolingUntil }) => Object.keys(coolingUntil).length > 0)
-  return isCooling || deployments.some(({ breaker }) => breaker !== 'closed') ? 'degraded' : 'healthy'
+  const isFailing = recent.failures > recent.calls * DEGRADED_SHARE
+  return isFailing || isCooling || deployments.some(({ breaker }) => breaker !== 'closed') ? 'degraded' : 'healthy'
+}
+
+function renderRecent({ calls, failures, lastFailure, lastAnswerAt }: RecentCalls): Static<typeof RecentView> {
+  const failure = lastFailure && {
+    at: isoTime(lastFailure.at),
+    model: lastFailure.model,
+    status: lastFailure.status,
+    reason: failureName(lastFailure),
+  }
+  return {
+    calls,
+    failures,
+    last_answer_at: lastAnswerAt === undefined ? null : isoTime(lastAnswerAt),
+    last_failure: failure ?? null,
+  }
 }
 
 function renderCredential({ number, inFlight, coolingUntil }: CredentialStatus): Static<typeof CredentialView> {

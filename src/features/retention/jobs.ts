@@ -13,6 +13,7 @@ const DAY_MS = 24 * 3_600_000
 const KEEP_JOBS_MS = 7 * DAY_MS
 const KEEP_REJECTIONS_MS = 7 * DAY_MS
 const KEEP_INSTANCES_MS = DAY_MS
+const KEEP_PROVIDER_HOURS = 30 * 24
 /** Retention of denied attempts; other audit events are kept permanently. */
 const KEEP_DENIED_MS = 400 * DAY_MS
 /** Minimum retention of usage rows. */
@@ -43,6 +44,10 @@ export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): R
 export async function deleteTraces({ db, now, signal }: RetentionInput): Promise<number> {
   const endedBefore = now() - KEEP_JOBS_MS
   const jobs = await inBatches(() => forgetEnded(db, { endedBefore, limit: BATCH_ROWS }), signal)
+  await db
+    .deleteFrom('provider_hour')
+    .where('hour', '<', Math.floor(now() / 3_600_000) - KEEP_PROVIDER_HOURS)
+    .execute()
   const gone = db.deleteFrom('instance').where('seen_at', '<', now() - KEEP_INSTANCES_MS)
   const instances = Number((await gone.executeTakeFirst()).numDeletedRows)
   return jobs + instances + (await inBatches(() => deleteDenied(db, now() - KEEP_DENIED_MS), signal))

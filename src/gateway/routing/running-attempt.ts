@@ -7,7 +7,7 @@ import { ProviderError } from '../../protocols/protocol.ts'
 import type { CallEnd } from '../upstream/call.ts'
 import { describeFailure, failureWord } from '../upstream/failure.ts'
 import { closeOnFirstEvent, countFailure, endTrial, type Role, resetFailures } from './breaker.ts'
-import { cool, isAboutCredential, warm } from './credentials.ts'
+import { cool, coolingOf, isAboutCredential, warm } from './credentials.ts'
 import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
 import { record } from './measurements.ts'
 import { refill } from './retry-budget.ts'
@@ -136,14 +136,15 @@ function countAttemptFailure(running: RunningAttempt, health: Health, error: Err
   if (isCut) running.outcome = 'cut'
   if (!(error instanceof ProviderError)) return isCut
   const { failure } = error
-  if (isAboutCredential(failure.kind)) {
-    if (!scripted) cool(target.health, { model, failure, now: health.clock(), random: health.random })
-    return isCut
-  }
-  if (failure.kind !== 'failed' && failure.kind !== 'overloaded') return isCut
+  const now = health.clock()
+  const isCredential = isAboutCredential(failure.kind)
+  if (isCredential && !scripted) cool(target.health, { model, failure, now, random: health.random })
+  if (!isCredential && failure.kind !== 'failed' && failure.kind !== 'overloaded') return isCut
+  if (isCredential && target.ownCredential !== undefined) return isCut // of one account only
   deployment.failedCalls += 1
   deployment.lastFailure = { at: health.now(), message: describeFailure(failure) }
-  if (!scripted) countFailure(deployment.breaker, running, health.clock(), health.settings().breaker)
+  const isUsable = isCredential && candidate.targets.some((one) => coolingOf(one.health, model, now) === undefined)
+  if (!scripted && !isUsable) countFailure(deployment.breaker, running, now, health.settings().breaker)
   return isCut
 }
 

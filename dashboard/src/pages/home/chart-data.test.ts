@@ -78,17 +78,20 @@ test('providers in words, from models and from what operators are told', () => {
     status: 'open',
     detail: '1 of 1 model paused',
   })
-  const state = (calls: number, failed: number) => ({
+  const state = (calls: number, failures: number) => ({
     name: `n${calls}`,
     status: 'healthy' as const,
-    deployments: [{ calls, failed_calls: failed, breaker: 'closed' }],
+    problem: null,
+    last_24h: { calls, failures },
   })
-  const shown = healthFromStates([state(0, 0), state(4, 1)], (ratio) => `${ratio * 100}%`)
+  const refused = { ...state(5, 5), status: 'down' as const, problem: 'Key refused (401)' }
+  const shown = healthFromStates([state(0, 0), state(4, 1), refused], (ratio) => `${ratio * 100}%`)
   assert.deepEqual(
     shown.map(({ status, detail }) => [status, detail]),
     [
-      ['unknown', 'since the gateway started'],
+      ['unknown', 'in the last 24 hours'],
       ['healthy', '4 calls, 25% failed'],
+      ['down', 'Key refused (401) · 5 calls, 100% failed'],
     ],
   )
 })

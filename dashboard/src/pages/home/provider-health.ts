@@ -1,9 +1,9 @@
-/** How providers fare, in the words of the chips: from the models that they serve, or from what operators are told. */
+/** The health of providers for status chips: from the models that they serve, or from the operator's list of providers. */
 export interface ProviderHealth {
   readonly name: string
-  /** `open` (paused): from the models, which do not tell why; `down`: as operators are told. */
+  /** `open` (paused): from the models, which have no reason; `down`: from the operator's list. */
   readonly status: 'healthy' | 'degraded' | 'open' | 'down' | 'unknown'
-  /** `12 models`, `2 of 12 models paused`, `340 calls, 1.2% failed` */
+  /** `12 models`, `2 of 12 models paused`, `340 calls, 1.2% failed`, `Key refused (401) · 3 calls, 100% failed` */
   readonly detail: string
 }
 
@@ -32,25 +32,21 @@ export function healthFromModels(models: readonly Served[]): readonly ProviderHe
 interface State {
   readonly name: string
   readonly status: 'healthy' | 'degraded' | 'down'
-  readonly deployments: readonly { readonly calls: number; readonly failed_calls: number; readonly breaker: string }[]
+  readonly problem: string | null
+  readonly last_24h: { readonly calls: number; readonly failures: number }
 }
 
-/** By name. One that was not called yet is neither well nor ill. */
+/** By name, over the last 24 hours. A provider without calls is neither healthy nor down. */
 export function healthFromStates(
   states: readonly State[],
   percent: (ratio: number) => string,
 ): readonly ProviderHealth[] {
   return states
-    .map(({ name, status, deployments }) => {
-      const calls = deployments.reduce((sum, deployment) => sum + deployment.calls, 0)
-      const failed = deployments.reduce((sum, deployment) => sum + deployment.failed_calls, 0)
+    .map(({ name, status, problem, last_24h: { calls, failures } }) => {
       if (calls === 0 && status === 'healthy')
-        return { name, status: 'unknown' as const, detail: 'since the gateway started' }
-      return {
-        name,
-        status,
-        detail: `${calls} ${calls === 1 ? 'call' : 'calls'}, ${percent(calls === 0 ? 0 : failed / calls)} failed`,
-      }
+        return { name, status: 'unknown' as const, detail: 'in the last 24 hours' }
+      const counts = `${calls} ${calls === 1 ? 'call' : 'calls'}, ${percent(calls === 0 ? 0 : failures / calls)} failed`
+      return { name, status, detail: problem === null ? counts : `${problem} · ${counts}` }
     })
     .toSorted(byName)
 }

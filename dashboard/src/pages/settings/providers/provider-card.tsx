@@ -11,7 +11,7 @@ import { HealthStatus } from '../../../ui/status.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
 import { Dash, Ms, Time, Tokens } from '../../../ui/values.tsx'
-import { breakerText, failedText, isCooling, untilText } from './provider-words.ts'
+import { breakerText, failedText, isCooling, recentText, untilText } from './provider-words.ts'
 import {
   type Credential,
   type Deployment,
@@ -40,6 +40,7 @@ export function ProviderCard({ provider }: { readonly provider: Provider }) {
       <div className="px-4 pb-3">
         <ProviderTest name={provider.name} />
       </div>
+      {provider.problem !== null && <Problem provider={provider} reason={provider.problem} />}
       {cooling.length > 0 && <Cooling credentials={cooling} count={provider.credentials.length} />}
       {provider.deployments.length > 0 && <DeploymentsTable provider={provider} />}
     </article>
@@ -49,6 +50,7 @@ export function ProviderCard({ provider }: { readonly provider: Provider }) {
 function Load({ provider }: { readonly provider: Provider }) {
   const { in_flight: busy, max_in_flight: most, queued, credentials, cost_unbilled_usd: unbilled } = provider
   const facts = [
+    ['Failed in 24 h', recentText(provider)],
     ['In flight', most === null ? formatCount(busy) : `${formatCount(busy)} of ${formatCount(most)}`],
     ['Waiting', formatCount(queued)],
     ['Credentials', formatCount(credentials.length)],
@@ -63,6 +65,31 @@ function Load({ provider }: { readonly provider: Provider }) {
         </div>
       ))}
     </dl>
+  )
+}
+
+/** The last call failed, and none was answered since. */
+function Problem({ provider: { last_24h: recent }, reason }: { readonly provider: Provider; readonly reason: string }) {
+  const { last_failure: failure, last_answer_at: answeredAt } = recent
+  return (
+    <div className="flex items-start gap-2.5 border-t border-line bg-bad-soft px-4 py-2 text-ink">
+      <CircleX aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
+      <div className="min-w-0">
+        <p className="font-medium">{reason}</p>
+        {failure !== null && (
+          <p className="text-sm break-words">
+            <span className="font-mono">{failure.model}</span>, <Time iso={failure.at} relative />.{' '}
+            {answeredAt === null ? (
+              'No answer in the last 24 hours.'
+            ) : (
+              <>
+                Last answer <Time iso={answeredAt} relative />.
+              </>
+            )}
+          </p>
+        )}
+      </div>
+    </div>
   )
 }
 
@@ -197,7 +224,7 @@ function Outcome({ result: { ok, message } }: { readonly result: ProviderTestRes
 /** Those of which nothing is known yet, in few lines. */
 export function QuietProviders({ providers }: { readonly providers: readonly Provider[] }) {
   return (
-    <Section title="Not called yet" description="Configured, but not called since this process started.">
+    <Section title="Not called yet" description="Configured, without calls in the last 24 hours.">
       <Table label="Providers not called yet" columns={QUIET_COLUMNS} rows={providers} rowKey={({ id }) => id} />
     </Section>
   )

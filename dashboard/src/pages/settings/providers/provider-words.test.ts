@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { breakerText, bySeverity, countsText, failedText, hasNews, untilText } from './provider-words.ts'
+import { breakerText, bySeverity, countsText, failedText, hasNews, recentText, untilText } from './provider-words.ts'
 import type { Deployment, Provider } from './queries.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 12)
@@ -24,7 +24,8 @@ function deployment(over: Partial<Deployment> = {}): Deployment {
 
 function provider(name: string, status: Provider['status'], over: Partial<Provider> = {}): Provider {
   const busy = { max_in_flight: null, in_flight: 0, queued: 0 }
-  const rest = { base_url: '', cost_unbilled_usd: 0, credentials: [], deployments: [] }
+  const recent = { calls: 0, failures: 0, last_answer_at: null, last_failure: null }
+  const rest = { base_url: '', cost_unbilled_usd: 0, credentials: [], deployments: [], problem: null, last_24h: recent }
   return { id: name, object: 'provider', name, status, ...busy, ...rest, ...over }
 }
 
@@ -54,6 +55,12 @@ test('a time that is over is the next request’s, a far one is told in minutes'
 test('failures are told with their share of the calls', () => {
   assert.equal(failedText(deployment()), '0 of 40')
   assert.equal(failedText(deployment({ failed_calls: 2 })), '2 of 40 (5%)')
+})
+
+test('calls of other processes, and before a restart, count for 24 hours', () => {
+  const recent = { calls: 40, failures: 2, last_answer_at: at(-1), last_failure: null }
+  const called = provider('a', 'healthy', { last_24h: recent })
+  assert.deepEqual([hasNews(called), recentText(called)], [true, '2 of 40 (5%)'])
 })
 
 test('a credential that cools is news of a provider that was not called', () => {

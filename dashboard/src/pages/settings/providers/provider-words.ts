@@ -11,8 +11,8 @@ export function bySeverity(providers: readonly Provider[]): readonly Provider[] 
 }
 
 /** Whether there is anything to tell of it: a call, a wait, or a credential that cools. */
-export function hasNews({ deployments, credentials, in_flight, queued }: Provider): boolean {
-  return deployments.length > 0 || in_flight > 0 || queued > 0 || credentials.some(isCooling)
+export function hasNews({ deployments, credentials, in_flight, queued, last_24h: recent }: Provider): boolean {
+  return recent.calls > 0 || deployments.length > 0 || in_flight > 0 || queued > 0 || credentials.some(isCooling)
 }
 
 export function isCooling({ cooling }: Credential): boolean {
@@ -46,6 +46,15 @@ export function untilText(iso: string, now: number): string {
 
 /** `2 of 40 (5%)`, `0 of 40` */
 export function failedText({ calls, failed_calls: failed }: Deployment): string {
+  return shareText(failed, calls)
+}
+
+/** The same of all calls of a provider in the last 24 hours. */
+export function recentText({ last_24h: { calls, failures } }: Provider): string {
+  return shareText(failures, calls)
+}
+
+function shareText(failed: number, calls: number): string {
   const share = failed === 0 ? '' : ` (${formatPercent(failed / calls)})`
   return `${formatCount(failed)} of ${formatCount(calls)}${share}`
 }

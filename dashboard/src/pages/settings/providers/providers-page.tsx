@@ -29,7 +29,7 @@ function Providers() {
   return (
     <Page
       title={TITLE}
-      description="As seen by the process that answered, from its calls since it started. Refreshed every 5 s."
+      description="Health over the last 24 hours, of all processes. Latency and load are of the process that answered. Refreshed every 5 s."
       wide
     >
       <PriceEnds />

@@ -1,0 +1,38 @@
+/** Watches the calls to providers: alerts of refusals, and the health over the last 24 hours. */
+
+import type { OpenedDatabase } from '../db/database.ts'
+import { type RecentCalls, recentCalls } from '../features/providers/health/recent.ts'
+import { startProviderHealthRecorder } from '../features/providers/health/recorder.ts'
+import { startRefusalAlerts } from '../features/providers/refusal-alerts.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Money } from './money.ts'
+import type { Runtime } from './runtime.ts'
+import type { Webhooks } from './webhooks.ts'
+
+export interface ProviderWatch {
+  /** Reads the calls of all processes over the last 24 hours, by provider. */
+  readonly recentCalls: () => Promise<ReadonlyMap<string, RecentCalls>>
+  readonly close: () => Promise<void>
+}
+
+interface Parts {
+  readonly runtime: Runtime
+  readonly money: Pick<Money, 'wake'>
+  readonly webhooks: Pick<Webhooks, 'recordEvent'>
+}
+
+export function createProviderWatch(
+  { database: { db }, log }: { readonly database: OpenedDatabase; readonly log: Log },
+  { runtime: { upstreams, now }, money: { wake }, webhooks: { recordEvent } }: Parts,
+): ProviderWatch {
+  const isScripted = (name: string): boolean => upstreams.find(name)?.provider.scripted === true
+  const alerts = startRefusalAlerts({ db, now, recordEvent, isScripted, wake, log })
+  const recorder = startProviderHealthRecorder({ db, now, isScripted, log })
+  return {
+    async recentCalls() {
+      await recorder.write()
+      return await recentCalls(db, now())
+    },
+    close: async () => void (await Promise.all([alerts.close(), recorder.close()])),
+  }
+}

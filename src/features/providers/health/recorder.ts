@@ -1,0 +1,156 @@
+/**
+ * Records the calls to each provider by hour, so that its health survives restarts and covers all processes. Calls are
+ * counted in memory and added to the database every few seconds; counts that it does not accept in time are dropped.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { type Insertable, type Kysely, sql } from 'kysely'
+import type { Database } from '../../../db/schema/schema.ts'
+import {
+  type AttemptNote,
+  type AttemptOutcome,
+  COMPLETION_CHANNEL,
+  type CompletionSignal,
+} from '../../../domain/completion.ts'
+
+export const HOUR_MS = 3_600_000
+const WRITE_AFTER_MS = 5_000
+/** Hours of providers that wait for the database; the configuration bounds the providers. */
+const MAX_WAITING = 1_000
+
+type Row = Insertable<Database['provider_hour']>
+
+/** Outcomes that are the provider's failure: not those that a client's request causes. */
+const FAILURES: ReadonlySet<AttemptOutcome> = new Set([
+  'credentials',
+  'quota',
+  'rate_limited',
+  'not_found',
+  'overloaded',
+  'failed',
+  'cut',
+])
+
+interface RecorderInput {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Whether clients script the provider's answers, so that failures say nothing of its health. */
+  readonly isScripted: (provider: string) => boolean
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+export interface ProviderHealthRecorder {
+  /** Adds the counts to the database. Never rejects. */
+  write(): Promise<void>
+  /** Writes the rest and ends. */
+  close(): Promise<void>
+}
+
+/** Observes the completions that the gateway publishes. */
+export function startProviderHealthRecorder({ db, now, isScripted, log }: RecorderInput): ProviderHealthRecorder {
+  let waiting = new Map<string, Row>()
+  let timer: NodeJS.Timeout | undefined
+  let writing = Promise.resolve()
+
+  function onCompletion(message: unknown): void {
+    const at = now()
+    for (const call of callsOf((message as CompletionSignal).record)) {
+      if (FAILURES.has(call.outcome) && isScripted(call.provider)) continue
+      addCall(rowOf(waiting, call.provider, Math.floor(at / HOUR_MS)), call, at)
+    }
+    if (waiting.size > 0) timer ??= setTimeout(() => void write(), WRITE_AFTER_MS).unref()
+  }
+
+  async function writeWaiting(): Promise<void> {
+    const rows = [...waiting.values()]
+    waiting = new Map()
+    if (rows.length === 0) return
+    try {
+      await addCounts(db, rows)
+    } catch (error) {
+      log.warn({ err: error, hours: rows.length }, 'calls to providers were not added to their hourly counts')
+    }
+  }
+
+  function write(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    writing = writing.then(writeWaiting)
+    return writing
+  }
+
+  subscribe(COMPLETION_CHANNEL, onCompletion)
+  return {
+    write,
+    close() {
+      unsubscribe(COMPLETION_CHANNEL, onCompletion)
+      return write()
+    },
+  }
+}
+
+type Call = Pick<AttemptNote, 'provider' | 'outcome'> & Partial<Pick<AttemptNote, 'status' | 'model'>>
+
+/** The calls of a completion with credentials of the operator. Without a log, one call answered it. */
+function callsOf({ attemptLog, attempts, provider }: CompletionSignal['record']): readonly Call[] {
+  if (attemptLog !== undefined) return attemptLog.filter(({ credentialId }) => credentialId === undefined)
+  return attempts > 0 ? [{ provider, outcome: 'answered' }] : []
+}
+
+function addCall(row: Row, { outcome, status = 0, model }: Call, at: number): void {
+  row.calls += 1
+  if (outcome === 'answered') row.last_answer_at = at
+  if (!FAILURES.has(outcome)) return
+  row.failures += 1
+  row.last_failure_at = at
+  row.last_failure_outcome = outcome
+  row.last_failure_status = status === 0 ? null : status
+  row.last_failure_model = model ?? null
+}
+
+/** The counts of a provider's hour, with those that wait; beyond `MAX_WAITING` the oldest are dropped. */
+function rowOf(waiting: Map<string, Row>, provider: string, hour: number): Row {
+  const name = `${hour} ${provider}`
+  const known = waiting.get(name)
+  if (known !== undefined) return known
+  for (const [oldest] of waiting) {
+    if (waiting.size < MAX_WAITING) break
+    waiting.delete(oldest)
+  }
+  const row: Row = {
+    provider,
+    hour,
+    calls: 0,
+    failures: 0,
+    last_answer_at: 0,
+    last_failure_at: 0,
+    last_failure_outcome: null,
+    last_failure_status: null,
+    last_failure_model: null,
+  }
+  waiting.set(name, row)
+  return row
+}
+
+async function addCounts(db: Kysely<Database>, rows: readonly Row[]): Promise<void> {
+  const isNewer = sql`excluded.last_failure_at >= provider_hour.last_failure_at`
+  const newest = <T>(column: string) =>
+    sql<T>`case when ${isNewer} then excluded.${sql.ref(column)} else provider_hour.${sql.ref(column)} end`
+  const sum = (column: string) => sql<number>`provider_hour.${sql.ref(column)} + excluded.${sql.ref(column)}`
+  await db
+    .insertInto('provider_hour')
+    .values([...rows])
+    .onConflict((conflict) =>
+      conflict.columns(['provider', 'hour']).doUpdateSet({
+        calls: sum('calls'),
+        failures: sum('failures'),
+        last_answer_at: sql<number>`case when excluded.last_answer_at > provider_hour.last_answer_at
+          then excluded.last_answer_at else provider_hour.last_answer_at end`,
+        last_failure_at: newest<number>('last_failure_at'),
+        last_failure_outcome: newest<string | null>('last_failure_outcome'),
+        last_failure_status: newest<number | null>('last_failure_status'),
+        last_failure_model: newest<string | null>('last_failure_model'),
+      }),
+    )
+    .execute()
+}
