@@ -14,8 +14,6 @@ import {
 
 export const HOUR_MS = 3_600_000
 const WRITE_AFTER_MS = 5_000
-/** Hours of providers that wait for the database; the configuration bounds the providers. */
-const MAX_WAITING = 1_000
 
 type Row = Insertable<Database['provider_hour']>
 
@@ -108,15 +106,11 @@ function addCall(row: Row, { outcome, status = 0, model }: Call, at: number): vo
   row.last_failure_model = model ?? null
 }
 
-/** The counts of a provider's hour, with those that wait; beyond `MAX_WAITING` the oldest are dropped. */
+/** The counts of a provider's hour that wait for the database; the configuration bounds the number of providers. */
 function rowOf(waiting: Map<string, Row>, provider: string, hour: number): Row {
   const name = `${hour} ${provider}`
   const known = waiting.get(name)
   if (known !== undefined) return known
-  for (const [oldest] of waiting) {
-    if (waiting.size < MAX_WAITING) break
-    waiting.delete(oldest)
-  }
   const row: Row = {
     provider,
     hour,
