@@ -8,7 +8,7 @@ export interface Message {
   readonly lines: readonly string[]
 }
 
-const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', maximumFractionDigits: 9 })
+const FORMAT = { style: 'currency', currency: 'USD', maximumFractionDigits: 9 } as const
 /** Of a text that an account or a provider chose. */
 const LONGEST_TEXT = 500
 
@@ -60,7 +60,7 @@ function textOf(event: WebhookEvent): Text {
       const { spent_usd, limit_usd, credit_remaining_usd: left } = event.data
       const lines = [
         spentLine(spent_usd, limit_usd),
-        `Remaining: ${USD.format(left)}.`,
+        `Remaining: ${formatUsd(left)}.`,
         'Requests are refused with 402.',
       ]
       return { subject: 'the credit is exhausted', lines }
@@ -109,10 +109,15 @@ function budgetText(data: BudgetAlertData): Text {
 const WINDOWS = { day: 'daily', week: 'weekly', month: 'monthly', quarter: 'quarterly', total: 'total' } as const
 
 function spentLine(spentUsd: number, limitUsd: number): string {
-  return `Spent: ${USD.format(spentUsd)} of ${USD.format(limitUsd)}.`
+  return `Spent: ${formatUsd(spentUsd)} of ${formatUsd(limitUsd)}.`
 }
 
 /** @param iso ISO 8601 in UTC. */
 function day(iso: string): string {
   return `${iso.slice(0, 10)} at ${iso.slice(11, 16)} UTC`
+}
+
+/** Makes the format with each message: the tables that it loads would cost every start 5 MiB. */
+function formatUsd(usd: number): string {
+  return new Intl.NumberFormat('en-US', FORMAT).format(usd)
 }
