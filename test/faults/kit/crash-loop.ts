@@ -46,8 +46,8 @@ export interface CrashLoop {
 /** How a process comes to its end. */
 export interface Dying {
   readonly env?: Readonly<Record<string, string>>
-  /** Resolves when it is to be killed. */
-  readonly kill?: (gateway: Gateway) => Promise<void>
+  /** Resolves when it is to be killed. @param answered Resolves with the first whole answer of the round. */
+  readonly kill?: (gateway: Gateway, answered: Promise<void>) => Promise<void>
 }
 
 /** What became of the requests that were first asked for in the rounds of one title. */
@@ -102,7 +102,7 @@ export async function startCrashLoop(): Promise<CrashLoop> {
     async round(title, { env = {}, kill = byItself }) {
       const gateway = await start(env)
       const load = runLoad(gateway, { title, key, seen })
-      await kill(gateway)
+      await kill(gateway, load.answered)
       gateway.signal('SIGKILL')
       await gateway.exited
       titles.push(title)
@@ -168,6 +168,7 @@ function runLoad(
   { title, key, seen }: { readonly title: string; readonly key: string; readonly seen: Seen[] },
 ) {
   let running = true
+  const first = Promise.withResolvers<void>()
   const worker = async (kind: number): Promise<void> => {
     // What the last process left without an answer is asked again first, as a client would.
     const again = kind % 3 === 2 ? seen.findLast((each) => each.idempotent && !each.whole && !each.unknown) : undefined
@@ -178,10 +179,12 @@ function runLoad(
       const request: Seen = { title, name, idempotent: kind % 3 === 2, whole: false, unknown: false }
       seen.push(request)
       if (!(await ask(gateway, { key, request, kind }))) return
+      if (request.whole) first.resolve()
     }
   }
   const workers = Array.from({ length: WORKERS }, (_, kind) => worker(kind))
   return {
+    answered: first.promise,
     async stop() {
       running = false
       await Promise.all(workers)
