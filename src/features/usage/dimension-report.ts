@@ -6,7 +6,7 @@ import { MODEL_KINDS } from '../../domain/model.ts'
 import { usdNumber, usdText } from '../../domain/money.ts'
 import { oneOf } from '../../http/wire-fields.ts'
 import { type CsvField, harmlessText } from '../../lib/table.ts'
-import { type Dimension, type DimensionFilter, type DimensionSum, MAX_GROUPS } from './dimensions.ts'
+import { type Dimension, type DimensionFilter, type DimensionSums, MAX_GROUPS } from './dimensions.ts'
 import type { Counts } from './queries.ts'
 
 export const DIMENSION_FILTERS = {
@@ -57,18 +57,24 @@ export interface DimensionGroups {
 
 const NOTHING: Counts = { requests: 0, promptTokens: 0, completionTokens: 0, costNanoUsd: 0n }
 
-export function groupDimensions(sums: readonly DimensionSum[], dimensions: readonly Dimension[]): DimensionGroups {
+export function groupDimensions({ sums, leftOut }: DimensionSums, dimensions: readonly Dimension[]): DimensionGroups {
   const added = new Map<string, Group>()
+  let remainder = NOTHING
   for (const sum of sums) {
+    if (sum.values === undefined) {
+      remainder = plus(remainder, sum)
+      continue
+    }
     const name = JSON.stringify(sum.values)
     added.set(name, { values: sum.values, ...plus(added.get(name) ?? NOTHING, sum) })
   }
   const ranked = [...added.values()].toSorted(byCost)
   const groups = ranked.slice(0, MAX_GROUPS)
   const rest = ranked.slice(MAX_GROUPS)
+  const others = rest.length + leftOut
   return {
     groups: dimensions[0] === 'day' ? groups.toSorted((one, two) => compare(textOf(one), textOf(two))) : groups,
-    other: rest.length === 0 ? undefined : { groups: rest.length, ...rest.reduce<Counts>(plus, NOTHING) },
+    other: others === 0 ? undefined : { groups: others, ...rest.reduce<Counts>(plus, remainder) },
   }
 }
 

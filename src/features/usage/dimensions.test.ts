@@ -107,19 +107,30 @@ test('groups are by the exact key of a tag, and filters by its exact value', asy
   assert.deepEqual(days, days.toSorted())
 })
 
-test('what comes after the most expensive groups is one, with their exact sum [limit: dimension-groups]', () => {
-  const dimensions: readonly Dimension[] = ['session']
-  const sums = Array.from({ length: MAX_GROUPS + 2 }, (_, at) => ({
-    ...{ model: 'm', values: [`s${at}`], requests: 1, promptTokens: 1, completionTokens: 1 },
-    costNanoUsd: BigInt(at + 1),
-  }))
-  const grouped = groupDimensions(sums, dimensions)
-  assert.deepEqual([grouped.groups.length, grouped.other?.groups, grouped.other?.costNanoUsd], [MAX_GROUPS, 2, 3n])
-  const rows = dimensionRows(grouped, dimensions)
+test('what comes after the most expensive groups is one, with their exact sum [limit: dimension-groups]', async (t) => {
+  const database = await temporaryDatabase(t)
+  const records = Array.from({ length: MAX_GROUPS + 2 }, (_, at) =>
+    completionRecord({
+      createdAt: AT,
+      model: `m${at % 2}`,
+      promptTokens: 1,
+      completionTokens: 1,
+      costNanoUsd: BigInt(at + 1),
+      attribution: { tags: [`customer=c${at}`], session: 's1', endUser: undefined },
+    }),
+  )
+  await recordCompletions(database, records)
+  for (const by of ['tag:customer', 'session,tag:customer', 'tag:customer,kind']) {
+    const { groups, other } = await groupsOf(database, by)
+    assert.deepEqual([groups.length, other?.groups, other?.requests, other?.costNanoUsd], [MAX_GROUPS, 2, 2, 3n], by)
+    assert.ok(groups[0]?.values.includes(`c${MAX_GROUPS + 1}`))
+  }
+  const dimensions: readonly Dimension[] = ['tag:customer']
+  const rows = dimensionRows(await groupsOf(database, 'tag:customer'), dimensions)
   assert.deepEqual(
     [rows[0], rows.at(-1)],
     [
-      ['session', 'tokens', 'requests', 'cost_usd'],
+      ['tag:customer', 'tokens', 'requests', 'cost_usd'],
       ['other', 4, 2, '0.000000003'],
     ],
   )

@@ -1,6 +1,6 @@
 /** Reports by up to three dimensions at once, tags among them, and with any filter: sums of the stored completions. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf } from '../../db/dialect.ts'
+import { dialectOf, readRows } from '../../db/dialect.ts'
 import { within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { TAG_KEY_PATTERN } from '../../domain/attribution.ts'
@@ -56,8 +56,15 @@ export interface DimensionChoice {
 
 export interface DimensionSum extends Counts {
   readonly model: string
-  /** One for each dimension; null: the completion has none. */
-  readonly values: readonly (string | null)[]
+  /** One for each dimension; null: the completion has none. Undefined: of groups beyond the most expensive ones. */
+  readonly values: readonly (string | null)[] | undefined
+}
+
+export interface DimensionSums {
+  /** In no order: a group may have several. */
+  readonly sums: readonly DimensionSum[]
+  /** Number of groups whose sums have no values. */
+  readonly leftOut: number
 }
 
 interface SqlRow {
@@ -70,16 +77,23 @@ interface SqlRow {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost_nano_usd: bigint
+  /** 1: of the most expensive groups. */
+  readonly is_kept: number
+  /** Of its group, by cost, from 1; of several, the last. */
+  readonly place: number
 }
 
-/** By model and dimensions, in no order: a dimension may have several rows with the same values. */
+/**
+ * By model and dimensions. The database leaves out the groups beyond `MAX_GROUPS`, so that a report over a million tag values
+ * does not occupy the process; where a dimension or filter is known only here, all groups are read.
+ */
 export async function sumDimensions(
   db: Kysely<Database>,
   accountId: AccountId,
   choice: DimensionChoice,
-): Promise<readonly DimensionSum[]> {
+): Promise<DimensionSums> {
   const { dimensions, filter, kindOf } = choice
-  const rows = (await sumRows(db, accountId, choice)) as readonly SqlRow[]
+  const rows = await sumRows(db, accountId, choice)
   const needsMembers = dimensions.includes('member') || filter.memberId !== undefined
   const members = needsMembers ? await membersOf(db, accountId, new Set(rows.map(({ key_id: id }) => id))) : undefined
   const dimensionValue = (row: SqlRow, at: number): string | null => {
@@ -90,20 +104,27 @@ export async function sumDimensions(
     if (dimension === 'day') return new Date(Number(value) * DAY_MS).toISOString().slice(0, 10)
     return value === null ? null : String(value)
   }
-  return rows
+  const sums = rows
     .filter(({ model }) => filter.kind === undefined || kindOf(model) === filter.kind)
     .filter((row) => filter.memberId === undefined || members?.get(row.key_id) === filter.memberId)
     .map((row) => ({
       model: row.model,
-      values: dimensions.map((_, at) => dimensionValue(row, at)),
+      values: Number(row.is_kept) === 1 ? dimensions.map((_, at) => dimensionValue(row, at)) : undefined,
       requests: Number(row.requests),
       promptTokens: Number(row.prompt_tokens),
       completionTokens: Number(row.completion_tokens),
       costNanoUsd: BigInt(row.cost_nano_usd),
     }))
+  const places = rows.reduce((most, { place }) => Math.max(most, Number(place)), 0)
+  return { sums, leftOut: Math.max(0, places - MAX_GROUPS) }
 }
 
-function sumRows(db: Kysely<Database>, accountId: AccountId, { period, dimensions, filter }: DimensionChoice) {
+async function sumRows(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  choice: DimensionChoice,
+): Promise<readonly SqlRow[]> {
+  const { period, dimensions, filter } = choice
   const { above, below } = idsBornIn(period)
   const column = (at: number) => valueSql(db, dimensions[at])
   const needsKey = dimensions.includes('member') || filter.memberId !== undefined
@@ -118,7 +139,7 @@ function sumRows(db: Kysely<Database>, accountId: AccountId, { period, dimension
     .$if(filter.teamId !== undefined, (query) => query.where(sql<boolean>`team_id = ${filter.teamId}`))
     .where(within('created_at', period))
     .$call((query) => matching(query, { ...filter, period, status: undefined, agentId: undefined }))
-  return db
+  const grouped = db
     .selectFrom(inner.as('part'))
     .select(['model', 'key_id', 'd0', 'd1', 'd2'])
     .select(({ fn }) => fn.countAll<number>().as('requests'))
@@ -126,7 +147,23 @@ function sumRows(db: Kysely<Database>, accountId: AccountId, { period, dimension
     .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
     .groupBy(['model', 'key_id', 'd0', 'd1', 'd2'])
-    .execute()
+  const needsAll = needsKey || dimensions.includes('kind') || filter.kind !== undefined
+  const place = needsAll ? sql<number>`1` : sql<number>`dense_rank() over (order by group_cost desc, d0, d1, d2)`
+  return await readRows<SqlRow>(
+    db,
+    sql`with grouped as ${grouped},
+      costed as (select *, sum(cost_nano_usd) over (partition by d0, d1, d2) as group_cost from grouped),
+      ranked as (select *, ${place} as place from costed),
+      marked as (select *, case when place <= ${sql.lit(MAX_GROUPS)} then 1 else 0 end as is_kept from ranked)
+      select model, is_kept, ${ifKept('key_id')} as key_id, ${ifKept('d0')} as d0, ${ifKept('d1')} as d1,
+        ${ifKept('d2')} as d2, max(place) as place, sum(requests) as requests, sum(prompt_tokens) as prompt_tokens,
+        sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd
+      from marked group by 1, 2, 3, 4, 5, 6`,
+  )
+}
+
+function ifKept(column: 'key_id' | 'd0' | 'd1' | 'd2'): RawBuilder<unknown> {
+  return sql`case when is_kept = 1 then ${sql.ref(column)} end`
 }
 
 const NOTHING = sql<null>`cast(null as text)`

@@ -124,9 +124,9 @@ async function readDimensions(db: Kysely<Database>, accountId: AccountId, { quer
     })
   const dimensions = parseDimensions(query.group_by ?? 'model')
   const filter = readDimensionFilter(query, accountId)
-  const sums = await sumDimensions(db, accountId, { period, dimensions, filter, kindOf })
-  const groups = groupDimensions(sums, dimensions)
-  const models = sums.map((sum) => ({ ...sum, member: '', unit: 0 }))
+  const summed = await sumDimensions(db, accountId, { period, dimensions, filter, kindOf })
+  const groups = groupDimensions(summed, dimensions)
+  const models = summed.sums.map((sum) => ({ ...sum, member: '', unit: 0 }))
   const report = buildReport(models, { grouping: undefined, interval: undefined, agents: [], kindOf })
   return {
     rows: dimensionRows(groups, dimensions),
