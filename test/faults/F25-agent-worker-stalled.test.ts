@@ -5,7 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CrashPoint } from '../../src/lib/crash-point.ts'
 import { calls, ENDED, employerAt, QUICK_FIX, script, startAgentSite } from '../support/agents/agent-site.ts'
 import { billsOf, mountsIn, sleepersOf } from '../support/agents/leftovers.ts'
@@ -90,7 +93,7 @@ async function stall(t: TestContext, { prompt, point, isThere }: Phase) {
   const { id } = await employer.create(prompt)
   if (isThere !== undefined) {
     assert.ok(await eventually(() => isThere(id), Boolean, WITHIN_MS), 'the run came to where it is to stop')
-    worker.signal('SIGSTOP')
+    await stopBetweenWrites(worker)
   }
   await eventually(async () => isStopped(worker), Boolean, WITHIN_MS)
   await eventually(leaseOfRun, (until) => until !== undefined && until <= Date.now(), WITHIN_MS)
@@ -139,6 +142,28 @@ async function assertContinues(id: string): Promise<void> {
   await employer.ask('POST', `/v1/agents/${id}/followup`, { prompt })
   const agent = await employer.until(id, ...ENDED)
   assert.deepEqual([agent.status, agent.summary], ['completed', 'Went on.'])
+}
+
+/** A process that is stopped within a transaction keeps the file locked, so that no other process starts. */
+async function stopBetweenWrites(worker: Gateway): Promise<void> {
+  worker.signal('SIGSTOP')
+  await eventually(async () => isStopped(worker), Boolean, WITHIN_MS)
+  if (!isLocked()) return
+  worker.signal('SIGCONT')
+  await sleep(50)
+  await stopBetweenWrites(worker)
+}
+
+function isLocked(): boolean {
+  const file = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { timeout: 500 })
+  try {
+    file.exec('begin immediate; rollback')
+    return false
+  } catch {
+    return true
+  } finally {
+    file.close()
+  }
 }
 
 function isStopped({ pid }: Gateway): boolean {
