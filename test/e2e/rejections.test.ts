@@ -80,7 +80,7 @@ test('rejected requests are listed with status, code, endpoint, model and key; a
     { key: broke, model: SIMULATOR, code: 'missing_field', status: 400, body: { model: SIMULATOR } },
     { key: broke, model: null, code: 'invalid_json', status: 400, body: '{"model": ' },
   ]
-  const wanted: object[] = []
+  const wanted: { readonly request_id: string; readonly [field: string]: unknown }[] = []
   for (const { key, model, code, status, body } of expected) {
     const { id, status: answered } = await ask(key.key, body)
     assert.equal(answered, status, code)
@@ -101,9 +101,17 @@ test('rejected requests are listed with status, code, endpoint, model and key; a
     (page) => page.data.length === expected.length + 1,
   )
   const { data } = await list()
-  const [newest, ...others] = data.map(({ created_at: _, ...item }) => item)
-  assert.deepEqual(others, wanted)
-  assert.deepEqual([newest?.request_id, newest?.['endpoint'], newest?.status], [other.id, '/v1/messages', other.status])
+  const listed = data.map(({ created_at: _, ...item }) => item)
+  const ids = listed.map(({ request_id: id }) => id)
+  assert.deepEqual(ids, ids.toSorted().toReversed(), 'the newest first')
+  // Requests of one millisecond have no order.
+  const byId = (one: { request_id: string }, two: { request_id: string }) => (one.request_id < two.request_id ? 1 : -1)
+  assert.deepEqual(
+    listed.filter(({ request_id: id }) => id !== other.id),
+    wanted.toSorted(byId),
+  )
+  const newest = listed.find(({ request_id: id }) => id === other.id)
+  assert.deepEqual([newest?.['endpoint'], newest?.status], ['/v1/messages', other.status])
 })
 
 test('the list has pages and filters, and is the account’s alone', async () => {
