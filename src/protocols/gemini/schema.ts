@@ -61,20 +61,37 @@ function render(schema: Json, walk: Walk): Json {
   for (const [keyword, value] of Object.entries(simplified(schema, walk))) {
     if (REFUSED.has(keyword)) throw unsupported(`${walk.path}.${keyword}`)
     if (IGNORED_BOUNDS.has(keyword)) walk.warnings.add(`${walk.path}.${keyword}`)
-    define(rendered, keyword, renderKeyword(keyword, value, below(walk, keyword)))
+    define(
+      rendered,
+      keyword,
+      SCHEMA_KEYWORDS.has(keyword) ? renderKeyword(keyword, value, below(walk, keyword)) : value,
+    )
   }
   return referenceAlone(plainEnumeration(rendered, walk), walk)
 }
 
 /** A property may be named `__proto__`. */
 function define(target: Record<string, unknown>, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
+  if (name !== '__proto__') target[name] = value
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
 function below(walk: Walk, step: string | number): Walk {
   const path = typeof step === 'number' ? `${walk.path}[${step}]` : `${walk.path}.${step.slice(0, LONGEST_PATH)}`
   return { ...walk, path: walk.path.length > LONGEST_PATH ? walk.path : path, depth: walk.depth + 1 }
 }
+
+/** Those of `renderKeyword`. Few of a large schema's: the others cost no path. */
+const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
+  'properties',
+  '$defs',
+  'anyOf',
+  'oneOf',
+  'prefixItems',
+  'items',
+  'additionalProperties',
+  '$ref',
+])
 
 function renderKeyword(keyword: string, value: unknown, walk: Walk): unknown {
   switch (keyword) {
@@ -114,8 +131,11 @@ function renderReference(value: unknown, walk: Walk): unknown {
   return value.replace('#/definitions/', '#/$defs/')
 }
 
+const SHORT_FORMS = ['const', 'definitions', 'nullable', 'allOf', 'additionalItems'] as const
+
 /** Rewrites older and shorter forms as supported keywords. */
 function simplified(schema: Json, walk: Walk): Json {
+  if (!SHORT_FORMS.some((keyword) => keyword in schema) && !Array.isArray(schema.items)) return schema
   const { const: constant, definitions, nullable, allOf, additionalItems, ...rest } = schema
   let simple: Json = rest
   if ('const' in schema) simple = { ...simple, enum: [constant] }
