@@ -9,14 +9,14 @@ const group = (file: string, waits = false): TestGroup => ({
 })
 
 test('the longest files come first, as they took last time or as their kind takes', () => {
-  const files = ['src/lib/a.test.ts', 'test/browser/b.test.ts', 'src/lib/slow.test.ts', 'test/e2e/c.test.ts']
+  const files = ['src/lib/a.test.ts', 'test/browser/agents.test.ts', 'src/lib/slow.test.ts', 'test/e2e/c.test.ts']
   const plan = planTasks(
     files.map((file) => ({ file, dialect: 'sqlite' })),
     { 'sqlite:src/lib/slow.test.ts': 90, 'postgres:src/lib/a.test.ts': 500 },
   )
   assert.deepEqual(
     plan.map(({ file }) => file),
-    ['src/lib/slow.test.ts', 'test/browser/b.test.ts', 'test/e2e/c.test.ts', 'src/lib/a.test.ts'],
+    ['src/lib/slow.test.ts', 'test/browser/agents.test.ts', 'test/e2e/c.test.ts', 'src/lib/a.test.ts'],
   )
 })
 
