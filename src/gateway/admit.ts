@@ -28,27 +28,27 @@ export interface Incoming {
   readonly caller: Caller
   /** The parsed JSON body. */
   readonly body: unknown
-  /** Those that the API passes on, with lower-case names. */
+  /** The client's headers that the API passes on, with lower-case names. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** What `x-turnpike-routing` says. */
+  /** The value of the header `x-turnpike-routing`. */
   readonly routing?: string | undefined
-  /** What is known of a large body already. */
+  /** What the check of a large body found, so that nothing is measured twice. */
   readonly findings?: BodyFindings | undefined
   readonly requestId: string
   readonly clientRequestId: string | undefined
-  /** Already checked. */
+  /** The value of the header `Idempotency-Key`, already validated. */
   readonly idempotencyKey: string | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
   /** The last event that the client has of a stream with an `Idempotency-Key`. */
   readonly lastEventId?: number | undefined
-  /** What the headers say of tags and session; undefined: nothing. */
+  /** Tags and session from the headers. Undefined if the headers have none. */
   readonly attribution?: AttributionHeaders | undefined
-  /** Undefined: the answer is not stored. */
+  /** Stores the answer. Undefined if the answer is not stored. */
   readonly store?: StoreAnswer | undefined
-  /** Undefined: the request is not traced. */
+  /** Undefined if the request is not traced. */
   readonly trace?: RequestTrace | undefined
-  /** Set by the pipeline: the guardrails that were applied to `body`. */
+  /** The guardrails that the pipeline applied to `body`. */
   readonly guarded?: GuardedRequest | undefined
 }
 
@@ -74,7 +74,7 @@ function withUnheeded(request: ChatRequest, names: readonly string[]): ChatReque
   return names.length === 0 ? request : { ...request, unheeded: [...(request.unheeded ?? []), ...names] }
 }
 
-/** What the header says replaces what the body says of the same. */
+/** Applies the routing header, which overrides the same fields of the body. */
 function withRouting(request: ChatRequest, header: string): ChatRequest {
   const { unheeded, ...routing } = readRoutingHeader(header)
   const provider = { ...request.routing?.provider, ...routing.provider }
@@ -152,7 +152,7 @@ function describeRequest(trace: RequestTrace, { answersAs: model, request }: Rou
 const NONE: readonly RoutedModel[] = []
 
 interface Weighing {
-  /** Those that concern the caller. */
+  /** The data policies that apply to the caller. */
   readonly policies: readonly DataPolicy[] | undefined
   readonly ports: GatewayPorts
   readonly incoming: Pick<Incoming, 'caller' | 'findings'>
@@ -160,7 +160,7 @@ interface Weighing {
   readonly createdAt: number
   /** The account's own; undefined: none. */
   readonly credentials: AccountCredentials | undefined
-  /** Share of the cost that is charged for calls with them, in millionths. */
+  /** The share of the cost, in millionths, that the account pays for calls with its own credentials. */
   readonly byokFeePpm: number | undefined
 }
 
@@ -171,7 +171,7 @@ interface Weighed extends RoutedModel {
 interface RoutedModels {
   readonly first: RoutedModel
   readonly fallbacks: readonly RoutedModel[]
-  /** Of all of them. */
+  /** The candidates of all models. */
   readonly route: Route
 }
 
@@ -229,7 +229,7 @@ function weighAll({ first, fallbacks, skipped: before, stickyKey }: RequestedMod
   return { first: best, fallbacks: others, route: stickyKey === undefined ? route : { ...route, stickyKey } }
 }
 
-/** Reserved of the rate limits, once, whichever model answers. */
+/** Returns the tokens that count against the rate limits, once, whichever model answers. */
 function worstTokens(first: RoutedModel, fallbacks: readonly RoutedModel[]): number {
   let most = tokensAtWorst(first)
   for (const each of fallbacks) most = Math.max(most, tokensAtWorst(each))
@@ -240,10 +240,10 @@ function tokensAtWorst({ worst, request }: RoutedModel): number {
   return worst.promptTokens + worst.outputTokens * request.n
 }
 
-/** Bytes of one request in all calls that are made at once; a single call may have as many as the body. */
+/** The most bytes that all calls of one request send together. A single call may send as much as the body has. */
 export const MAX_SENT_BYTES = 64 * 1024 * 1024
 
-/** Where a provider gives one choice a call, a large prompt is rendered and sent once for each. */
+/** Rejects a large prompt with many choices at a provider that renders and sends the prompt once for each choice. */
 function checkSentBytes(calls: number, findings: BodyFindings | undefined): void {
   if (findings === undefined || calls === 1 || calls * findings.bytes <= MAX_SENT_BYTES) return
   const message = `This model's provider gives one choice a request: ${calls} times ${findings.bytes} bytes are more than the ${MAX_SENT_BYTES} that are sent at once. Lower \`n\`.`

@@ -30,7 +30,7 @@ import { measureRoughly } from './usage/measure.ts'
 import { type CallUsage, createCallUsage, meter } from './usage/meter.ts'
 
 export interface AttemptSettings {
-  /** At least 1. */
+  /** The most attempts of one request, at least 1. */
   readonly maxAttempts: number
 }
 
@@ -161,7 +161,7 @@ function failAttempt(completion: Completion, ports: GatewayPorts, { running, ans
   })
 }
 
-/** Where they cannot be rendered, what counts is still the model that was called last. */
+/** Starts the calls at another model. If they cannot be rendered, the previous model stays the current one. */
 function startCallsAt(
   completion: Completion,
   ports: GatewayPorts,

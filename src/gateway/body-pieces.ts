@@ -10,7 +10,7 @@ export const PIECE_VALUES = 4_000
 /** Neighbours within a container. Containers are numbered in the order in which pieces have them; 0 is the body. */
 interface Part {
   readonly container: number
-  /** Undefined: the container is an array. */
+  /** The names of the values. Undefined if the container is an array. */
   readonly names: string[] | undefined
   readonly values: unknown[]
   /** The only value is an empty container, which has the next number: later parts fill it. */
@@ -32,7 +32,7 @@ interface Split {
   readonly counts: ReadonlyMap<object, number>
   readonly size: number
   piece: Part[]
-  /** In `piece`. */
+  /** The number of values in `piece`. */
   values: number
   containers: number
 }

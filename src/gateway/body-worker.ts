@@ -37,7 +37,7 @@ function replyTo({ bytes, endpoint, isKeyed }: BodyRequest): BodyReply {
   }
 }
 
-/** Undefined for what is no valid request: the event loop finds out what is wrong with it. */
+/** Measures the prompt. Undefined for an invalid request, which the event loop rejects with the exact reason. */
 function promptOf(endpoint: string, body: unknown): PromptContent | undefined {
   const api = clientApiOf(endpoint)
   // A Messages request whose tokens are to be counted has no `max_tokens`, which is no part of its prompt.

@@ -1,4 +1,4 @@
-/** Whether a request may still go on: its client can disconnect, and the gateway can interrupt it. */
+/** Tracks whether a request may continue: its client can disconnect, and the gateway can interrupt it. */
 import type { GatewayError } from '../domain/errors.ts'
 
 /** Assigned by this file, `disconnect` and `interrupt` (completion.ts) only. */
@@ -7,7 +7,7 @@ export interface Cancellation {
   disconnected: boolean
   /** The client has disconnected, and no repeat of its request waits for the answer. */
   abandoned: boolean
-  /** Why the gateway itself ends the request early. */
+  /** The reason if the gateway itself ends the request early. */
   interruption: GatewayError | undefined
   /** Ends early whatever the request waits for, other than a provider. */
   wake: (() => void) | undefined
@@ -19,7 +19,7 @@ export function createCancellation(): Cancellation {
   return { disconnected: false, abandoned: false, interruption: undefined, wake: undefined, drain: undefined }
 }
 
-/** Whether nothing new may be started for the request. */
+/** Returns whether the request may start nothing new. */
 export function isCancelled({ abandoned, interruption }: Cancellation): boolean {
   return abandoned || interruption !== undefined
 }

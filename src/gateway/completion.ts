@@ -28,15 +28,15 @@ import type { WorstCase } from './worst-case.ts'
 
 /** A model that may answer a request. */
 export interface RoutedModel {
-  /** As this model gets it. */
+  /** The request as this model receives it. */
   readonly request: ChatRequest
   readonly model: Model
   /** Price and version are those of the admission, whatever the price list says later. */
   readonly price: Price
   readonly priceVersion: string
-  /** What answers call the model. */
+  /** The name that the answer gives as its model. */
   readonly answersAs: string
-  /** Best first. */
+  /** The candidates, best first. */
   readonly candidates: readonly Candidate[]
   /** The most that the request can cost there. */
   readonly worst: WorstCase
@@ -49,23 +49,26 @@ export interface AdmittedRequest extends RoutedModel {
   readonly caller: Caller
   /** The candidates of all models. */
   readonly route: Route
-  /** Share of the cost, in millionths, that is charged for calls with the account's own credentials; undefined: none. */
+  /**
+   * The share of the cost, in millionths, that the account pays for calls with its own credentials. Undefined if it
+   * has none.
+   */
   readonly byokFeePpm?: number | undefined
   /** The other models that may answer, in order. */
   readonly fallbacks: readonly RoutedModel[]
-  /** Its share of the rate limits. */
+  /** The request's share of the rate limits. */
   readonly limits: Admission
   /** Unix milliseconds. */
   readonly createdAt: number
-  /** Monotonic milliseconds of the request's arrival. */
+  /** Monotonic milliseconds at which the request arrived. */
   readonly receivedAt: number
   readonly requestId: string
   readonly clientRequestId: string | undefined
   /** Tags, session and end user; undefined: none. */
   readonly attribution?: Attribution | undefined
-  /** Undefined: the answer is not stored. */
+  /** Stores the answer. Undefined if the answer is not stored. */
   readonly store?: StoreAnswer | undefined
-  /** Undefined: the request is not traced. */
+  /** Undefined if the request is not traced. */
   readonly trace?: RequestTrace | undefined
   /** The guardrails that apply to the answer, and what they masked of the prompt. */
   readonly guarded?: GuardedRequest | undefined
@@ -77,15 +80,18 @@ export interface GuardedRequest {
   readonly masked: number
 }
 
-/** What is held for a request, and the limits that follow from it. Replaced by hold.ts, and by attempt.ts with the model. */
+/**
+ * The credit held for a request, and the output limits that follow from it. hold.ts creates it; attempt.ts replaces
+ * it when the model changes.
+ */
 export interface Reservation {
-  /** Undefined until it is committed. */
+  /** Undefined until the hold is committed. */
   readonly hold: Hold | undefined
   /** An exact count of the prompt may have lowered it. */
   readonly worst: WorstCase
-  /** Of all calls, as expected; `worst` has the upper bound. */
+  /** The expected prompt tokens of all calls; `worst` has the upper bound. */
   readonly promptTokens: number
-  /** Of one choice at most, as it is sent: what is affordable may have lowered it. */
+  /** The output limit of one choice as it is sent, which affordable credit may have lowered. */
   readonly outputTokens: number
   /** The answer may be shorter than the client's limit allows: by the model's maximum, or by its credit. */
   readonly lowered: boolean
@@ -94,26 +100,26 @@ export interface Reservation {
 /** The calls of one attempt: one, or one for each choice where the provider gives one choice a call. */
 export interface Answering {
   readonly calls: readonly Call[]
-  /** Whether a call's position is the index of its choice. */
+  /** Whether each choice has a call of its own, so that the call's position is the index of the choice. */
   readonly spread: boolean
   abort(): void
 }
 
 /** The current attempt, and the outcome of those before it. Assigned by attempt.ts. */
 export interface AttemptState {
-  /** Attempts made so far. */
+  /** The number of attempts so far. */
   count: number
   /** Monotonic milliseconds spent waiting for providers before the first byte. */
   upstreamMs: number
   /** Undefined before the first attempt. */
   selection: Selection | undefined
-  /** Of the last attempt. */
+  /** The last attempt. */
   running: RunningAttempt | undefined
-  /** For the record: empty where the first attempt is answered. */
+  /** The attempts for the record. Empty if the first attempt is answered. */
   log: readonly AttemptNote[]
   /** The calls in flight. */
   answering: Answering | undefined
-  /** What each of these calls has used so far. */
+  /** The usage of each of these calls so far. */
   usages: readonly CallUsage[]
   /** A byte of the last attempt has left for its provider. */
   sent: boolean
@@ -121,13 +127,13 @@ export interface AttemptState {
   dispatched: boolean
 }
 
-/** How the completion ended. Assigned by settle.ts. */
+/** The outcome of the completion. Assigned by settle.ts. */
 export interface OutcomeState {
   /** Monotonic milliseconds of the first byte written to the client. */
   firstByteAt: number | undefined
-  /** Its one row, once it was handed over; then its hold is resolved. */
+  /** The completion's only record, set when it is handed over. From then on the hold is resolved. */
   record: CompletionRecord | undefined
-  /** What the provider reported, where that was outside the bounds. */
+  /** The provider's figures if they are outside the bounds. */
   reported: CountedUsage | undefined
   /** The last estimate that was handed over while it ran. */
   lastReported: RunningEstimate | undefined
@@ -136,7 +142,7 @@ export interface OutcomeState {
 /** Assigned by resumable/answer.ts for a request with an `Idempotency-Key`. */
 export interface IdempotentState {
   readonly run: IdempotentRun
-  /** What its client and its repeats listen to, where the answer is a stream. */
+  /** The resumable stream that the client and its repeats read. Undefined if the answer is whole. */
   readonly stream: KeptStream | undefined
 }
 
@@ -147,14 +153,14 @@ export interface Completion {
   readonly cancellation: Cancellation
   /** The model of the current attempt, before the first one the one that is called first. */
   current: RoutedModel
-  /** Of the current model. */
+  /** The reservation of the current model. */
   reservation: Reservation
-  /** By model, where several may answer, once credit is held. Assigned by hold.ts. */
+  /** The reservations by model if several may answer, set when credit is held. Assigned by hold.ts. */
   reservations: ReadonlyMap<unknown, Reservation> | undefined
   /** The candidates that credit is held for. Assigned by hold.ts. */
   route: Route
   idempotent: IdempotentState | undefined
-  /** What renders its answer, where that is a stream. Assigned by deliver.ts. */
+  /** The renderer of a streamed answer. Assigned by deliver.ts. */
   renderer: AnswerStream | undefined
 }
 
@@ -215,7 +221,10 @@ export function disconnect(completion: Completion): void {
   cancellation.drain = setTimeout(answering.abort, MAX_DRAIN_MS).unref()
 }
 
-/** As the operator sets it; else where only the end reports what was used, and credit for the whole answer is held. */
+/**
+ * Returns whether to drain the calls of a disconnected client: as the operator configured; by default if only the end
+ * of the answer reports its usage and credit for the whole answer is held.
+ */
 function shouldDrain({ current, attempt: { running }, reservation }: Completion): boolean {
   const { hold, outputTokens, worst } = reservation
   const setting = running?.target.upstream.onDisconnect

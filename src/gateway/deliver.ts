@@ -57,7 +57,7 @@ export async function deliverWhole(
 
 interface Rendered {
   readonly body: string
-  /** Undefined: it was not to be stored. */
+  /** Whether the answer is stored. Undefined if it is not to be stored. */
   readonly isStored: boolean | undefined
 }
 
@@ -99,7 +99,7 @@ async function gather(completion: Completion, { calls, spread }: Answering): Pro
   return answer
 }
 
-/** Undefined where no guardrail concerns answers. */
+/** Undefined if no guardrail applies to answers. */
 function answerGuardOf({ admitted, current }: Completion): AnswerGuard | undefined {
   const { guarded, requestId, caller } = admitted
   return guarded && createAnswerGuard(guarded.guard, { requestId, keyId: caller.keyId, model: current.answersAs })
@@ -170,7 +170,7 @@ interface Relay {
   readonly coverage: Coverage
 }
 
-/** Where guardrails withhold text, what is withheld is relayed at the end, also of an answer that breaks off. */
+/** Relays an answer. Text that guardrails withhold is relayed at the end, also if the answer breaks off. */
 async function relay(delivery: StreamDelivery, relayed: Relay): Promise<void> {
   const guard = answerGuardOf(delivery.completion)
   if (guard === undefined) return relayEvents(delivery, relayed)
@@ -193,7 +193,7 @@ function render({ renderer }: StreamDelivery, { spread, position }: Relay, event
   return renderer.push(spread && event.type !== 'usage' ? { ...event, index: position } : event)
 }
 
-/** One write, and at most one wait, for each network read. */
+/** Relays events with one write, and at most one wait, for each network read. */
 async function relayEvents(delivery: StreamDelivery, relayed: Relay, guard?: AnswerGuard): Promise<void> {
   const { completion, ports } = delivery
   const { call, position, coverage } = relayed
@@ -241,7 +241,10 @@ export function failStream({ completion, client, renderer }: StreamDelivery, err
   else if (!cancellation.disconnected) failClient(admitted, client, error, renderer)
 }
 
-/** Throws as long as the client can get a status. @param renderer Of the stream, where it is this process's own. */
+/**
+ * Reports an error to the client. Throws while the response can still have an error status.
+ * @param renderer The renderer of the stream if this process runs it.
+ */
 export function failClient(
   admitted: AdmittedRequest,
   client: ClientConnection,

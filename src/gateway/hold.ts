@@ -148,11 +148,14 @@ function counted({ routed }: Plan, now: number, countWhole: GatewayPorts['countW
 
 interface Held {
   readonly hold: Hold
-  /** That it covers. */
+  /** The plans that the hold covers. */
   readonly plans: readonly Plan[]
 }
 
-/** What is not affordable is tried again with counted prompts, and then without the models that are dearer than the first. */
+/**
+ * Holds credit for the plans. If it is not affordable, retries with counted prompts, then without the models that
+ * cost more than the first.
+ */
 async function holdPlans(completion: Completion, ports: GatewayPorts, plans: readonly Plan[]): Promise<Held> {
   const { admitted } = completion
   const tries: (() => Promise<readonly Plan[]> | readonly Plan[])[] = [() => plans]
@@ -206,7 +209,10 @@ function dearestOf(plans: readonly Plan[]): Plan | undefined {
   return dearest
 }
 
-/** Names the first model, at whose price the prompt is charged should this process die before it reports another one. */
+/**
+ * Returns the request for the most expensive plan. It names the first model: if this process dies before it reports
+ * another one, the prompt is charged at that price.
+ */
 function dearestRequest(completion: Completion, plans: readonly Plan[], mayFail: boolean): HoldRequest {
   const [first] = plans
   const dearest = dearestOf(plans)

@@ -22,7 +22,7 @@ export interface BodyRequest {
 export interface BodyPiece {
   readonly piece: Piece
   readonly isLast: boolean
-  /** With the first piece. */
+  /** Set on the first piece. */
   readonly findings?: BodyFindings
 }
 
@@ -87,7 +87,7 @@ function startNext(state: State): void {
   state.worker.postMessage({ bytes: own, endpoint, isKeyed } satisfies BodyRequest, [own.buffer])
 }
 
-/** Bytes that can be handed to another thread without a copy. */
+/** Returns the bytes in a buffer of their own, which moves to another thread without a copy. */
 function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength

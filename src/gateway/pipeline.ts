@@ -50,7 +50,7 @@ export interface Gateway {
   interruptHeld(reason: GatewayError, isLost: (hold: Hold) => boolean): void
   /** Usage so far of the requests in flight, of those whose estimate changed since the last call. */
   estimates(): readonly RunningEstimate[]
-  /** Requests in flight. */
+  /** The number of requests in flight. */
   readonly active: number
 }
 

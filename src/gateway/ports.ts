@@ -17,9 +17,9 @@ export type { ClientConnection } from '../domain/completion.ts'
 export type { ModelBook } from '../domain/model.ts'
 
 export interface Admission extends LimitStates {
-  /** Nothing runs for the request any more; only the first call counts. */
+  /** Releases the concurrency of the request. Only the first call has an effect. */
   release(): void
-  /** What the request really used, in tokens; only the first call counts. */
+  /** Reports the tokens that the request used. Only the first call has an effect. */
   settle(tokens: number): void
 }
 
@@ -38,7 +38,7 @@ export interface GatewayPorts {
   readonly admit: (caller: Caller, worstTokens: () => number) => Admission | Promise<Admission>
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
-  /** How providers fare. */
+  /** The health of providers, deployments and credentials. */
   readonly health: Health
   /** Credentials of accounts' own at providers; undefined: no account has any. */
   readonly byok?: AccountCredentialsPort
@@ -50,13 +50,13 @@ export interface GatewayPorts {
   readonly report: (signal: CompletionSignal) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
-  /** The same for all of a text, or undefined where it cannot be counted in time. */
+  /** Counts the tokens of the whole text. Resolves with undefined if they cannot be counted in time. */
   readonly countWhole: (text: string, timeoutMs: number) => Promise<number | undefined>
   readonly ids: IdSource
   /** Unix milliseconds. */
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** Between 0 and 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number
 }

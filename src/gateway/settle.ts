@@ -26,16 +26,16 @@ import { type Addressed, usesAt } from './worst-case.ts'
 /** Instructions of its own that a provider may add to a prompt. */
 const PROVIDER_TOKENS = 1024
 
-/** What a completion used and costs. */
+/** The usage and the cost of a completion. */
 export interface Settlement extends Measured {
   /** The classes of usage that few completions have. */
   readonly usageDetail: UsageDetail | undefined
   readonly costNanoUsd: NanoUsd
-  /** What of the price applied. */
+  /** The rule of the price that applied. */
   readonly rule: string
 }
 
-/** Sync where the provider reported everything, which is nearly always. */
+/** Computes usage and cost. Synchronous if the provider reported everything, which is the normal case. */
 export function priceAnswer(
   completion: Completion,
   { countTokens, clock }: GatewayPorts,
@@ -69,13 +69,13 @@ export function boundsOf({ current, attempt, reservation }: Completion): Bounds 
   }
 }
 
-/** How our own count of this completion's output becomes its provider's. @param now Monotonic milliseconds. */
+/** Returns how to convert our own count of the output to the provider's tokens. @param now Monotonic milliseconds. */
 export function outputScaleOf({ current, attempt, reservation }: Completion, now: number): OutputScale {
   const { request, model } = current
   return outputScale({ request, model, running: attempt.running, outputTokens: reservation.outputTokens }, now)
 }
 
-/** What usage costs at the price of the admission (LED-9). */
+/** Returns the cost of usage at the price of the admission (LED-9). */
 export function costOf(completion: Completion, usage: CountedUsage): NanoUsd {
   return chargeNanoUsd(chargeableOf(completion, usage), completion.current.price)
 }
@@ -106,7 +106,7 @@ function chargeableOf(completion: Completion, usage: CountedUsage): ChargeableUs
   }
 }
 
-/** Undefined: the last attempt was made with the operator's credential. */
+/** Undefined if the last attempt used the operator's credential. */
 function byokOf({ admitted, attempt }: Completion): ByokUsage | undefined {
   const { byokFeePpm: feePpm } = admitted
   return feePpm === undefined || attempt.running?.target.ownCredential === undefined ? undefined : { feePpm }
@@ -115,9 +115,9 @@ function byokOf({ admitted, attempt }: Completion): ByokUsage | undefined {
 interface UsedTools {
   readonly price: Price
   readonly request: ChatRequest
-  /** Of the last attempt. */
+  /** The target of the last attempt. */
   readonly target: Addressed | undefined
-  /** Of its calls. */
+  /** The usage of its calls. */
   readonly usages: readonly CallUsage[]
 }
 
@@ -235,7 +235,10 @@ export function brokenStatus({ cancellation, attempt }: Completion): CompletionS
   return generatedAnything(attempt.usages) ? 'incomplete' : 'failed'
 }
 
-/** What a completion that broke off used. Nothing is charged unless something was generated or is owed for. */
+/**
+ * Computes the usage of a completion that broke off. It costs nothing unless text was generated or the provider
+ * charges the prompt.
+ */
 export async function priceBroken(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
   const { usages, answering, sent } = completion.attempt
   const isOwed = generatedAnything(usages) || (completion.cancellation.abandoned && answering !== undefined && sent)
@@ -309,7 +312,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
   }
 }
 
-/** Of several choices, the first one's. */
+/** Returns the finish reason of the first choice. */
 function finishReasonOf([usage]: readonly CallUsage[]): FinishReason | undefined {
   return usage?.finishes.get(0) ?? usage?.finishes.values().next().value
 }

@@ -15,14 +15,14 @@ import type { WorstCase } from './worst-case.ts'
 /** Shares of what the hold covers: at which more is requested, and the stream is ended. */
 const EXTEND_AT = 0.9
 const END_AT = 1.1
-/** Share that is requested in addition, and share to be generated before the next check. */
+/** The share by which a hold is raised, and the share to be generated before the next check. */
 const TOP_UP = 0.5
 const STEP = 0.1
 const MIN_TOP_UP_TOKENS = 256
-/** Of the densest scripts. An early check is cheap. */
+/** The densest scripts have this many characters a token. An early check is cheap. */
 const CHARACTERS_A_TOKEN = 4 / 3
 
-/** What the hold of a stream covers, and when to check whether that is enough. */
+/** The coverage of a stream's hold, and when to check it. */
 export interface Coverage {
   /** Output tokens of all choices. */
   tokens: number
@@ -40,7 +40,7 @@ export function createCoverage({ admitted: { request }, reservation: { outputTok
   return { tokens, checkAtLength: first * CHARACTERS_A_TOKEN, checkAtReported: first, pending: false }
 }
 
-/** Whether `checkCoverage` is due, after a network read of one of the calls. */
+/** Returns whether `checkCoverage` is due after a network read of one of the calls. */
 export function isCheckDue(coverage: Coverage, { usage }: CallUsage, usages: readonly CallUsage[]): boolean {
   if (lengthOf(usages) >= coverage.checkAtLength) return true
   return usage.completionTokens !== undefined && usage.completionTokens * usages.length >= coverage.checkAtReported
@@ -64,7 +64,7 @@ export function checkCoverage(completion: Completion, ports: GatewayPorts, cover
 
 interface Check {
   readonly coverage: Coverage
-  /** Generated so far, estimated. */
+  /** The estimated number of tokens generated so far. */
   readonly tokens: number
 }
 
@@ -83,12 +83,18 @@ async function extend(completion: Completion, { credit, countTokens }: GatewayPo
   if (counted > END_AT * coverage.tokens) end(completion)
 }
 
-/** Of output tokens at the rate that is held for: a tier or service tier may apply that only the end reports. */
+/**
+ * Returns the cost of output tokens at the held rate: only the end of an answer reports which tier or service tier
+ * applies.
+ */
 function costAtWorst(tokens: number, { rates: { outputMicroUsd } }: WorstCase): NanoUsd {
   return chargeNanoUsd({ prompt: 0, completion: tokens }, { inputMicroUsd: 0, outputMicroUsd })
 }
 
-/** At 90 % of the hold, but not before another tenth was generated. @param length Characters generated so far. */
+/**
+ * Schedules the next check at 90 % of the hold, but not before another tenth was generated.
+ * @param length Characters generated so far.
+ */
 function scheduleCheck(length: number, coverage: Coverage, tokens: number): void {
   const ahead = Math.max(STEP * coverage.tokens, EXTEND_AT * coverage.tokens - tokens)
   // (hidden reasoning has tokens and no characters)
@@ -103,7 +109,7 @@ function end(completion: Completion): void {
   interrupt(completion, new GatewayError('insufficient_credit', message))
 }
 
-/** Nothing more will be generated: it is charged for, or about to be. */
+/** Returns whether the answer is complete or cancelled, so that it is charged, or about to be. */
 function isEnding({ admitted, attempt, cancellation, outcome }: Completion): boolean {
   if (outcome.record !== undefined || cancellation.interruption !== undefined) return true
   let finished = 0

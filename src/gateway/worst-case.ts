@@ -25,22 +25,22 @@ import type { Candidate } from './routing/health.ts'
 import type { Target } from './upstream/registry.ts'
 
 export interface WorstCase {
-  /** Of all calls together, at most. */
+  /** The upper bound for all calls together. */
   readonly promptTokens: number
-  /** Of all calls together, as expected. */
+  /** The expected tokens of all calls together. */
   readonly likelyTokens: number
-  /** Of one choice. */
+  /** The output limit of one choice. */
   readonly outputTokens: number
-  /** Of one choice, that a provider may count beside `outputTokens`. */
+  /** Reasoning tokens of one choice that a provider may charge in addition to `outputTokens`. */
   readonly reasoningTokens: number
   /** The client's limit was above the model's maximum. */
   readonly lowered: boolean
   readonly rates: HoldRates
-  /** All candidates are called with the account's own credentials: `rates` are this share, in millionths. */
+  /** Set if all candidates use the account's own credentials. `rates` are then this share, in millionths. */
   readonly byokFeePpm?: number | undefined
   /** Tools that run at the provider. */
   readonly tools: ToolWorst
-  /** What `recount` needs to know. */
+  /** The input of `recount`. */
   readonly bound: PromptBound
 }
 
@@ -55,15 +55,15 @@ export interface WorstCaseInput {
   readonly candidates: readonly Candidate[]
   /** Unix milliseconds. */
   readonly now: number
-  /** Of the request, where it was measured before. */
+  /** The request's prompt if it was measured before. */
   readonly content?: PromptContent | undefined
-  /** Share of the cost, in millionths, that is charged for calls with the account's own credentials. */
+  /** The share of the cost, in millionths, that the account pays for calls with its own credentials. */
   readonly byokFeePpm?: number | undefined
 }
 
 /** Error of our own count: templates, and texts split at other positions. */
 const COUNT_MARGIN = 1.03
-/** How far a count by another model's tokenizer may be above that of its own. */
+/** The factor by which another model's tokenizer may count more than the model's own. */
 const FOREIGN_MARGIN = 2
 
 /** @throws GatewayError for a limit that no provider of the model takes. */
@@ -82,7 +82,9 @@ function promptWindow({
   return model.contextWindow * inputCount(request.task)
 }
 
-/** Of the models behind the candidates; where a host's own name for one says nothing, ours. */
+/**
+ * Returns the names of the models behind the candidates: the host's own name, or ours if that one is not informative.
+ */
 function namesOf({ model, candidates }: Named): readonly string[] {
   const names: string[] = []
   for (const target of candidates) {
@@ -134,14 +136,14 @@ function feeRates({ inputMicroUsd, outputMicroUsd, fixedNanoUsd }: HoldRates, fe
   }
 }
 
-/** Where a provider gives one choice a call, every choice pays for the prompt. */
+/** Returns the number of calls: if a provider returns one choice a call, every choice pays for the prompt. */
 export function callsAtWorst({ n }: ChatRequest, candidates: readonly Candidate[]): number {
   return n > 1 && candidates.some((target) => spreads(target, n)) ? n : 1
 }
 
 interface Counted {
   readonly bound: PromptBound
-  /** Of one call, with what tools of the provider may find. */
+  /** The prompt of one call, including what the provider's tools may add. */
   readonly promptTokens: number
   readonly calls: number
   /** Output tokens beside the limit. */
@@ -206,19 +208,19 @@ function longer(one: Wish, other: Wish): Wish {
   return one === '1h' || other === undefined ? one : other
 }
 
-/** Whether the prompt seems not to fit, so that it is to be counted before anything is held. */
+/** Returns whether the prompt seems too long for the window, so that it must be counted before credit is held. */
 export function seemsTooLong({ bound }: WorstCase, prompt: Parameters<typeof promptWindow>[0]): boolean {
   return bound.tokens > promptWindow(prompt)
 }
 
-/** Whether an exact count would lower what is held. */
+/** Returns whether an exact count would lower the hold. */
 export function isCountable({ bound }: WorstCase, named: Named): boolean {
   return !bound.isOpen && namesOf(named).every((name) => tokenFamilyOf(name).exact !== undefined)
 }
 
-/** How long a request waits for an exact count; without one its bound stands. */
+/** How long a request waits for an exact count. After that its upper bound applies. */
 const COUNT_TIMEOUT_MS = 500
-/** Where the client asks for nothing but the count: the tokenizer is loaded by the first one. */
+/** The timeout if the client requests only the count: the first count loads the tokenizer. */
 const ASKED_COUNT_TIMEOUT_MS = 10_000
 
 /**
@@ -255,15 +257,15 @@ function tooLong({ request, model }: WorstCaseInput, tokens: number): GatewayErr
  * here is held, and what is held is sent as the limit (`RenderTarget.outputTokens`).
  */
 
-/** A request that names no limit is left so many tokens of the window at least, however long its prompt seems. */
+/** The part of the window that remains for the answer of a request without a limit, however long its prompt seems. */
 const MIN_OUTPUT_TOKENS = 4096
 
 interface OutputLimit {
-  /** Of one choice. */
+  /** The output limit of one choice. */
   readonly tokens: number
-  /** Less than the client requested, because the model's maximum is less. */
+  /** Whether the model's maximum is lower than the client's limit. */
   readonly lowered: boolean
-  /** Of one choice, that providers may count and charge beside `tokens`. */
+  /** Reasoning tokens of one choice that providers may charge in addition to `tokens`. */
   readonly reasoningTokens: number
 }
 
@@ -309,13 +311,13 @@ function reasoningBeside(request: ChatRequest, model: Model, candidates: readonl
  * Tools that run at the provider: what is held for their fees.
  */
 
-/** Where a call goes. */
+/** The destination of a call. */
 export type Addressed = Pick<Target, 'upstream' | 'model'>
 
 export interface ToolWorst {
   /** Most uses of all calls together, by name in prices. */
   readonly uses: Readonly<Record<string, number>>
-  /** What a tool finds is read by the model: prompts may grow to the window. */
+  /** Whether the model reads the results of a tool, so that the prompt may grow to the window. */
   readonly growsPrompt: boolean
 }
 
@@ -357,7 +359,7 @@ function unlimited({ serverTools = [] }: ChatRequest, name: string): GatewayErro
   return new GatewayError('unsupported_parameter', message, { param })
 }
 
-/** What providers add to each message. */
+/** The tokens that providers add to each message. */
 const MESSAGE_TOKENS = 4
 
 /** The prompt of one call by the gateway's own tokenizer, with an estimate of images and files. */

@@ -22,7 +22,7 @@ export function createAnswerGuard(guard: Guard, answer: GuardedAnswer): AnswerGu
 
 type TextKind = 'text' | 'reasoning' | 'refusal'
 
-/** What a choice has open: a text, or the arguments of a tool call. */
+/** The open part of a choice: text, or the arguments of a tool call. */
 interface OpenText {
   readonly kind: TextKind
   readonly masker: Masker
@@ -41,7 +41,7 @@ interface SyncGuard extends AnswerGuard {
 
 interface MaskingState {
   readonly matchers: readonly Matcher[]
-  /** By choice. */
+  /** The open part of each choice, by index. */
   readonly open: Map<number, Open>
   /** Signatures of reasoning that was masked would be wrong. */
   isReasoningMasked: boolean

@@ -21,7 +21,7 @@ export interface GuardedAnswer {
   readonly model: string
 }
 
-/** Characters of an answer that a hook is asked about at a time. */
+/** The characters of an answer that one request to a hook contains. */
 const HOOK_PIECE = 400
 
 /** The stages `stream` and `post`. */

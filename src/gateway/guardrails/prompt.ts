@@ -9,9 +9,9 @@ import { isRecord, textOf } from '../../lib/json.ts'
 import { askHook } from './hook.ts'
 
 export interface GuardedBody {
-  /** The same object where nothing was masked. */
+  /** The same object if nothing was masked. */
   readonly body: unknown
-  /** Texts that were masked. */
+  /** The number of masked texts. */
   readonly masked: number
 }
 
@@ -21,7 +21,10 @@ interface Guarded {
   readonly requestId: string
 }
 
-/** Rejects with `content_blocked`. Large prompts are read in pieces, between which other requests run. */
+/**
+ * Masks the texts of a prompt. Rejects with `content_blocked`. Large prompts are read in pieces, so that other
+ * requests run in between.
+ */
 export async function guardPrompt(guard: Guard, { body, caller, requestId }: Guarded): Promise<GuardedBody> {
   const texts = textsOf(body)
   checkLength(guard, texts)
@@ -46,7 +49,7 @@ function textsOf(body: unknown): readonly string[] {
   return texts
 }
 
-/** Where in the body a text is. */
+/** Returns the path of a text in the body. */
 function pathAt(body: unknown, wanted: number): string | undefined {
   let position = 0
   let found: string | undefined
@@ -66,7 +69,7 @@ function checkLength({ maxPrompt }: Guard, texts: readonly string[]): void {
   }
 }
 
-/** Characters that are read at a time. */
+/** The characters that are read at a time. */
 const PIECE = 64 * 1024
 
 async function maskAll({ prompt }: Guard, body: unknown, texts: readonly string[]): Promise<readonly string[]> {
@@ -103,7 +106,11 @@ async function askHooks(guard: Guard, texts: readonly string[], { model, caller,
   return current
 }
 
-/** What is known only once the request is parsed. @param promptTokens As expected. Throws `content_blocked`. */
+/**
+ * Applies the rules that need the parsed request.
+ * @param promptTokens The expected prompt tokens.
+ * @throws GatewayError `content_blocked`.
+ */
 export function checkGuarded({ tools, maxPrompt }: Guard, request: ChatRequest, promptTokens: number): void {
   for (const { guardrail, rule } of maxPrompt) {
     const { kind, max_tokens: most } = rule

@@ -15,7 +15,7 @@ import { beginIdempotent, keptHeaders, lastWords, maxWaitOf, replayed } from './
 import type { KeptStreams, RelayEnd } from './registry.ts'
 import type { KeptStream, Listening } from './stream.ts'
 
-/** Intervals at which a stream is looked up that its process no longer knows: the first, and the longest. */
+/** The first and the longest interval at which a stream is looked up that its process no longer has. */
 const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 250
 const UNREACHABLE_RETRY_MS = 5_000
@@ -79,7 +79,7 @@ async function answerStream(
   }
 }
 
-/** `unknown`: it ended in the moment when it was looked up. */
+/** `unknown`: the stream ended while it was looked up. */
 type Followed =
   | { readonly kind: 'whole' | 'unknown' }
   | { readonly kind: 'answer'; readonly answer: SavedAnswer }

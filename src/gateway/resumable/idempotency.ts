@@ -19,12 +19,12 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** A request with its key, as the port takes it. */
 type KeyedRequest = Pick<IdempotentRequest, 'key' | 'body' | 'fingerprint' | 'stream' | 'goneSubjectId'>
 
-/** How long a request waits for another with its key. */
+/** Returns how long a request waits for another one with its key. */
 export function maxWaitOf({ route }: AdmittedRequest): number {
   return Math.max(...route.candidates.map(({ upstream }) => upstream.timeouts.total))
 }
 
-/** Resolves when this request may run, or with the answer of an earlier one. Rejects when the key is refused. */
+/** Resolves when this request may run, or with the answer of an earlier one. Rejects if the key cannot be used. */
 export async function beginIdempotent(
   { admitted, cancellation }: Completion,
   { idempotency }: GatewayPorts,
@@ -49,7 +49,7 @@ export async function beginIdempotent(
   throw new Error('The request was cancelled while another one with its key ran.')
 }
 
-/** Throws where another process may believe by now that this one is gone: it must not be sent twice. */
+/** Throws if another process may already consider this one dead, so that the request is not sent twice. */
 export function requireKey(run: IdempotentRun, hold: Hold): void {
   if (hold.unrecorded) {
     const message = 'Requests with an Idempotency-Key need the database, which is not there at the moment.'
@@ -121,7 +121,7 @@ export function wholeAnswer(body: string, headers: Readonly<Record<string, strin
 
 interface BrokenRun {
   readonly reason: GatewayError
-  /** Undefined: no provider was called. */
+  /** Undefined if no provider was called. */
   readonly settlement: Settlement | undefined
 }
 
@@ -149,7 +149,7 @@ export async function endRun(
   return reason
 }
 
-/** For repeats that began to wait in the moment when the first client disconnected. */
+/** The error for repeats that began to wait just as the first client disconnected. */
 const GIVEN_UP = new GatewayError(
   'overloaded',
   'The request that ran with this Idempotency-Key was given up by its client. Nothing was charged.',
@@ -178,7 +178,7 @@ function errorAnswer(error: GatewayError, { api, requestId }: AdmittedRequest): 
   return { status: api.statusOf(error), headers, body: api.renderError(error, requestId) }
 }
 
-/** What belongs to the answer; limits and ids are of the request. */
+/** Returns the headers that belong to the answer. Rate limits and IDs belong to the request. */
 export function keptHeaders(headers: Readonly<Record<string, string>>, type = JSON_TYPE): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': type }
   for (const name in headers) {

@@ -4,10 +4,10 @@ import type { AccountId } from '../../domain/ids.ts'
 import type { ClientConnection } from '../ports.ts'
 import { createKeptStream, type KeptStream } from './stream.ts'
 
-/** Bytes of all streams of a process that are kept while they run. */
+/** The bytes of all resumable streams of a process while they run. */
 const MAX_KEPT_STREAMS_BYTES = 256 * 1024 * 1024
 
-/** Share of these bytes that the streams of one account may take. */
+/** The share of these bytes that the streams of one account may use. */
 const ACCOUNT_SHARE = 0.25
 
 /** Identifies a stream: by the id of its completion. */
@@ -23,7 +23,7 @@ export interface RelayRequest extends StreamReference {
   readonly after: number | undefined
   /** The head of its answer, from that of the stream. */
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
-  /** Fills silences. */
+  /** The text that is sent during silences to keep the connection open. */
   readonly keepAlive?: string | undefined
   readonly signal: AbortSignal
 }
@@ -40,17 +40,17 @@ export type RelayEnd =
 export type Relay = (ask: RelayRequest, client: ClientConnection) => Promise<RelayEnd>
 
 export interface KeptStreams {
-  /** @param keepAlive Fills silences. */
+  /** @param keepAlive The text that is sent during silences to keep the connection open. */
   open(place: StreamReference, keepAlive?: string): KeptStream
   find(place: StreamReference): KeptStream | undefined
-  /** What is kept of it is in its row, or nowhere. */
+  /** Removes the stream. Its row has its events, unless they were too large. */
   forget(place: StreamReference): void
   readonly relay: Relay
 }
 
 export interface KeptStreamsInput {
   readonly graceMs: () => number
-  /** Undefined: there are no other processes. */
+  /** Undefined if there are no other processes. */
   readonly relay?: Relay
   readonly maxBytes?: number
 }
@@ -90,7 +90,7 @@ export function createKeptStreams({
   }
 }
 
-/** With the account: an id alone gives no access. */
+/** Returns the name of a stream, which contains the account: an ID alone gives no access. */
 function nameOf({ accountId, id }: StreamReference): string {
   return `${accountId} ${id}`
 }

@@ -10,7 +10,7 @@ import { createInFlight, type InFlight } from '../../lib/collections.ts'
 import type { ClientConnection } from '../ports.ts'
 
 export interface KeptStreamInput extends KeptBytes {
-  /** How long it continues without a reader, in milliseconds. */
+  /** How long the stream continues without a reader, in milliseconds. */
   readonly graceMs: number
   /** Fills silences; a comment unless set. */
   readonly keepAlive?: string | undefined
@@ -24,9 +24,12 @@ export interface ListenRequest {
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
 }
 
-/** A listener. */
+/** A reader of the stream. */
 export interface Listening {
-  /** Resolves when all is written, or the client has left. Rejects with what is to be its status. */
+  /**
+   * Resolves when everything is written or the client has left. Rejects with the error whose status the client
+   * receives.
+   */
   readonly done: Promise<void>
   /** Ends this listener only: with `lastWords` where its response head is out, else by rejecting with `reason`. */
   cut(reason: GatewayError, lastWords: string): void
@@ -41,9 +44,12 @@ export interface KeptStream extends ClientConnection {
   textWith(last: string): string | undefined
   /** No event was written yet. */
   silent(): boolean
-  /** It broke off: `lastWords` for listeners that have received events, `reason` for the others. */
+  /**
+   * Ends the stream after it broke off: with `finalEvent` for listeners that have received events, with `reason` for
+   * the others.
+   */
   fail(reason: GatewayError, lastWords: string): void
-  /** It is kept elsewhere from now on: its events stay for current listeners only. */
+  /** Stops keeping the stream, which is stored elsewhere: its events stay for current listeners only. */
   forget(): void
 }
 
@@ -51,11 +57,11 @@ interface Listener {
   readonly client: ClientConnection
   /** Events that were written to it. */
   position: number
-  /** It is slow: it takes more later. */
+  /** The client reads slowly. It accepts more later. */
   busy: boolean
   readonly done: PromiseWithResolvers<void>
   remove: () => void
-  /** It was removed: nothing more is written to it. */
+  /** The listener was removed: nothing more is written to it. */
   over: boolean
 }
 
@@ -67,7 +73,7 @@ interface StreamState {
   forgotten: boolean
   failure: GatewayError | undefined
   head: (() => Record<string, string>) | undefined
-  /** As it was when the first event was written. */
+  /** The response head when the first event was written. */
   sealedHead: Record<string, string> | undefined
   readonly listeners: InFlight<Listener>
   grace: NodeJS.Timeout | undefined
@@ -275,9 +281,9 @@ function fail(state: StreamState, reason: GatewayError, lastWords: string): void
   }
 }
 
-/** As for answers that are not streamed. */
+/** The same limit as for answers that are not streamed. */
 export const MAX_KEPT_STREAM_BYTES = 8 * 1024 * 1024
-/** Of what a reader has missed, handed out at once. */
+/** The characters of missed events that a reader receives at a time. */
 const PIECE_CHARACTERS = 64 * 1024
 
 interface KeptBytes {
@@ -288,9 +294,9 @@ interface KeptBytes {
 }
 
 interface EventLog {
-  /** Events so far. */
+  /** Returns the number of events so far. */
   count(): number
-  /** Whether all of them are there. */
+  /** Returns whether the log has all events. */
   kept(): boolean
   append(text: string): void
   /** The events after the first `position`, or so many of them as one takes at once, and the position behind them. */
@@ -299,18 +305,18 @@ interface EventLog {
   dropUntil(position: number): void
   /** The whole text, for the row of its key, once `last` is appended next; undefined: it is not kept. */
   textWith(last: string): string | undefined
-  /** Stops counting its bytes. */
+  /** Stops counting the bytes of the log. */
   release(): void
 }
 
 interface LogState {
   readonly counting: KeptBytes
-  /** Those from number `dropped + 1` on, as text with their numbers. */
+  /** The events from number `dropped + 1` on, as text with their numbers. */
   events: string[]
   dropped: number
   bytes: number
   kept: boolean
-  /** Its whole text is known, and kept elsewhere soon. */
+  /** The whole text is known and will be stored elsewhere. */
   sealed: boolean
 }
 

@@ -54,7 +54,7 @@ function listOf(list: CandidateList, { byProvider }: AccountCredentials, health:
   return { candidates, targets, only, sorted: new Map() }
 }
 
-/** The same candidates at worse priorities than all of `own`, in their order. */
+/** Returns the same candidates, in their order, at lower priorities than all of `own`. */
 function after(own: readonly Candidate[], candidates: readonly Candidate[]): readonly Candidate[] {
   const worst = own.at(-1)?.priority ?? 0
   const best = candidates[0]?.priority ?? 0
@@ -94,7 +94,7 @@ function healthOf(credential: AccountCredential, upstream: UpstreamProvider, hea
   return made
 }
 
-/** Whether a call to the target is paid by the account itself. */
+/** Returns whether the account itself pays for calls to the target. */
 export function isOwn({ targets }: Candidate): boolean {
   return targets[0]?.ownCredential !== undefined
 }

@@ -6,9 +6,9 @@ import { hash } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'
 import { createLruCache } from '../../lib/collections.ts'
 
-/** Conversations that are remembered. */
+/** The most conversations that a process remembers. */
 export const MAX_REMEMBERED = 20_000
-/** Characters of a prefix that are hashed: enough to tell conversations apart. */
+/** The characters of a prefix that are hashed, which suffice to distinguish conversations. */
 export const MAX_PREFIX_LENGTH = 16 * 1024
 /** Providers cache no prompts that are much shorter than 1 024 tokens. */
 export const LONG_PREFIX_LENGTH = 4096
@@ -23,7 +23,7 @@ export interface PromptPrefix {
   readonly long: boolean
 }
 
-/** Where a conversation was answered: the health of the deployment and of the credential, by identity. */
+/** The deployment and the credential that answered a conversation, as the objects of their health. */
 interface StickyTarget {
   readonly deployment: object
   readonly credential: object
@@ -52,7 +52,7 @@ export interface PrefixInput {
   readonly request: Pick<ChatRequest, 'model' | 'messages'>
 }
 
-/** What every request of a conversation begins with: the system messages, and the first user message. */
+/** Returns the beginning that all requests of a conversation share: the system messages and the first user message. */
 export function promptPrefixOf({ accountId, request: { model, messages } }: PrefixInput): PromptPrefix {
   let text = `${accountId} ${model}`
   let length = 0

@@ -7,26 +7,26 @@ import type { BreakerState } from '../../domain/provider-status.ts'
 export interface BreakerSettings {
   /** Failures in a row that open it. */
   readonly failures: number
-  /** How long it is open the first time; the n-th time lately n times as long. */
+  /** How long the first opening lasts; the n-th recent opening lasts n times as long. */
   readonly openMs: number
 }
 
 export interface Breaker {
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number
-  /** Undefined: closed. */
+  /** Undefined while the breaker is closed. */
   openUntil: number | undefined
   /** The one call that probes it while half-open is in flight. */
   probing: boolean
   /** Counts openings: a call that began before the last one does not count. */
   epoch: number
-  /** Openings lately. */
+  /** The number of recent openings. */
   openings: number
   openForMs: number
   closedAt: number
 }
 
-/** `probe`: probes a half-open breaker. `last`: its breaker is open, but there was no other candidate. */
+/** `probe`: tests a half-open breaker. `last`: uses an open breaker because there is no other candidate. */
 export type Role = 'normal' | 'probe' | 'last'
 
 /** A call, as far as a breaker needs to know it. */
@@ -36,7 +36,7 @@ export interface Trial {
 }
 
 export const MAX_OPEN_MS = 300_000
-/** After this time without an opening the next one counts as the first. */
+/** After this time without an opening, the next one counts as the first. */
 export const FORGET_MS = 600_000
 
 export function createBreaker(): Breaker {

@@ -32,7 +32,7 @@ export interface CandidateInput {
   readonly health: Health
 }
 
-/** Throws when none of the model's providers is configured. */
+/** @throws GatewayError if none of the model's providers is configured. */
 export function candidatesOf(model: Model, { provider, health }: CandidateInput): CandidateList {
   const known = health.candidates.get(model)
   if (known !== undefined) return known
@@ -105,7 +105,7 @@ function factsOf(deployment: Deployment, upstream: UpstreamProvider): Deployment
   }
 }
 
-/** Whether each choice needs a call of its own. */
+/** Returns whether each choice needs a call of its own. */
 export function spreads({ upstream }: Pick<Candidate, 'upstream'>, choices: number): boolean {
   return choices > 1 && !upstream.provider.protocol.severalChoices
 }
@@ -140,10 +140,10 @@ export function isCooling({ model, scripted }: Candidate, { health }: KeyedTarge
   return !scripted && coolingOf(health, model, now) !== undefined
 }
 
-/** `x-turnpike-route` in characters: clients reject response heads that are too long. */
+/** The most characters of `x-turnpike-route`: clients reject response heads that are too long. */
 export const MAX_ROUTE_LENGTH = 2 * 1024
 
-/** `local;model="qwen3-coder"`. */
+/** Returns a label such as `local;model="qwen3-coder"`. */
 export function labelOf(provider: string, model: string): string {
   const name = /^[A-Za-z*][\w!#$%&'*+.^`|~:/-]*$/.test(provider) ? provider : quoted(provider)
   return `${name};model=${quoted(model)}`
@@ -177,7 +177,10 @@ interface Routed {
   readonly request: Pick<ChatRequest, 'model' | 'messages' | 'stream'>
 }
 
-/** Those of a caller, with its own credentials where it has some. Throws when none of the model's providers is configured. */
+/**
+ * Returns the candidates of a caller, with its account's own credentials if it has any.
+ * @throws GatewayError if none of the model's providers is configured.
+ */
 export function candidatesFor(
   credentials: AccountCredentials | undefined,
   model: Model,
@@ -187,7 +190,7 @@ export function candidatesFor(
   return credentials === undefined ? shared : withAccountCredentials(shared, credentials, input.health)
 }
 
-/** Throws when none of the model's providers is configured. */
+/** @throws GatewayError if none of the model's providers is configured. */
 export function routeRequest(
   { accountId, credentials, model, request }: Routed,
   { provider, health }: CandidateInput,
@@ -215,7 +218,7 @@ export function joinRoutes(routes: readonly Route[], skipped: string): Route {
   return { ...first, candidates, skipped: first.skipped === '' ? skipped : withMember(skipped, first.skipped) }
 }
 
-/** Why a candidate cannot be called now; undefined: it can. */
+/** Returns why a candidate cannot be called now. Undefined if it can. */
 export function skipReason(candidate: Candidate, health: Health, calls: number): SkipReason | undefined {
   const { deployment, provider, scripted } = candidate
   const now = health.clock()
@@ -248,7 +251,10 @@ export function orderCandidates(candidates: readonly Candidate[], input: OrderIn
   return { candidates: ordered, why, target: undefined, skipped }
 }
 
-/** Of more candidates a request that nothing sticks to gets so many drawn ones: ordering all costs more than it is worth. */
+/**
+ * Above `MANY` candidates, a request without a sticky target considers `FEW` that are drawn: sorting all of them
+ * costs more than it gains.
+ */
 export const MANY = 64
 export const FEW = 16
 const DRAWS = 64
@@ -310,12 +316,12 @@ function positionOf(sums: Float64Array, share: number): number {
   return low
 }
 
-/** Whether a candidate of better priority cannot be called now. */
+/** Returns whether a candidate of better priority cannot be called now. */
 function isPassedOver(first: Candidate | undefined, others: readonly Candidate[]): boolean {
   return first !== undefined && others.some(({ priority }) => priority < first.priority)
 }
 
-/** Names the candidates of the first one's priority or better that cannot be called now. */
+/** Names the unavailable candidates with at least the priority of the first one. */
 function skippedBefore(first: Candidate | undefined, others: readonly Candidate[], health: Health): string {
   let list = ''
   if (first === undefined) return list
@@ -375,10 +381,13 @@ function draw(group: readonly Candidate[], random: () => number): Candidate | un
   return group.at(-1)
 }
 
-/** So many calls more or less are chance. */
+/** A difference of this many calls is random. */
 const NOISE_CALLS = 4
 const NOISE_MS = 100
-/** How much less is clearly less: what is about equally loaded and fast keeps its share exactly. */
+/**
+ * The factor that makes a candidate clearly less loaded. Candidates with similar load and speed keep their exact
+ * share.
+ */
 const CLEARLY = 2
 
 function hasClearlyLess(other: Candidate, than: Candidate, stream: boolean): boolean {

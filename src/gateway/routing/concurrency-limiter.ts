@@ -5,20 +5,20 @@
 
 /** Requests that queue for one provider. */
 export const MAX_WAITING = 1_000
-/** Of one account among them. */
+/** The requests of one account among them. */
 export const MAX_WAITING_OF_ACCOUNT = 100
 
 export interface Waiter {
-  /** Resolves when its calls may begin, or when it has left. */
+  /** Resolves when the calls may begin, or when the request has left the queue. */
   readonly over: Promise<void>
-  /** Its calls may begin; they are counted, and must be released. */
+  /** Returns whether the calls may begin. They are then counted and must be released. */
   granted(): boolean
   /** Leaves the queue; harmless once granted. */
   leave(): void
 }
 
 export interface ConcurrencyLimiter {
-  /** Whether `calls` could begin now, before all that queue. */
+  /** Returns whether `calls` could begin now, ahead of the queue. */
   hasCapacity(calls: number): boolean
   /** Counts `calls` as begun, whatever the limit is. */
   acquire(calls: number): void
@@ -26,7 +26,7 @@ export interface ConcurrencyLimiter {
   release(calls: number): void
   /** @returns undefined when the queue is full. */
   enqueue(account: string, calls: number): Waiter | undefined
-  /** Undefined: no limit. */
+  /** Sets the limit. Undefined removes it. */
   setLimit(limit: number | undefined): void
   inFlight(): number
   queued(): number
@@ -47,7 +47,7 @@ interface State {
   limit: number
   inFlight: number
   queued: number
-  /** Of accounts with waiting requests; the first one is served next. */
+  /** The queues of accounts with waiting requests; the first one is served next. */
   readonly queues: Queue[]
 }
 

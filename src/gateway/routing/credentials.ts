@@ -4,30 +4,33 @@
  */
 import type { FailureKind, ProviderFailure } from '../../protocols/protocol.ts'
 
-/** `limited`: too many requests, it says until when. `refused`: wrong or used up, it may never come back. */
+/**
+ * `limited`: too many requests, until a time that the provider may give. `refused`: invalid or exhausted, perhaps for
+ * ever.
+ */
 type CoolingCause = 'limited' | 'refused'
 
-/** All in monotonic milliseconds. */
+/** A cooldown. All times are monotonic milliseconds. */
 export interface Cooling {
   readonly since: number
   readonly until: number
   readonly cause: CoolingCause
-  /** When a request without another candidate tried it during the cooldown. */
+  /** When a request without another candidate last tried the credential during the cooldown. */
   triedAt: number
 }
 
 export interface CredentialHealth {
   inFlight: number
-  /** By the provider's name of a model; `*` for all. */
+  /** The cooldowns by the provider's name of a model; `*` applies to all models. */
   readonly coolings: Map<string, Cooling>
   /** The latest end of all: from then on `coolings` need not be searched. */
   coolUntil: number
 }
 
 const ALL_MODELS = '*'
-/** Of a credential that was refused, or whose money is used up. */
+/** The cooldown of a credential that was refused or has no money left. */
 export const REFUSED_MS = 60_000
-/** Upper bound of a `Retry-After`. */
+/** The upper bound of a `Retry-After`. */
 export const MAX_COOLING_MS = 3_600_000
 /** A limit often concerns one large request, and not the next: without another candidate, one request may try this often. */
 export const TRY_EVERY_MS = 1_000
@@ -38,7 +41,7 @@ export function createCredentialHealth(): CredentialHealth {
   return { inFlight: 0, coolings: new Map(), coolUntil: Number.NEGATIVE_INFINITY }
 }
 
-/** Why and until when it is cooling for this model; undefined: it can be used. */
+/** Returns the cooldown for this model. Undefined if the credential can be used. */
 export function coolingOf(credential: CredentialHealth, model: string, now: number): Cooling | undefined {
   if (now >= credential.coolUntil) return undefined
   const own = credential.coolings.get(model)
@@ -54,7 +57,7 @@ interface CoolingInput {
   readonly random: () => number
 }
 
-/** Whether the failure is about the credential, so that another one may do better at once. */
+/** Returns whether the failure is about the credential, so that another one may succeed at once. */
 export function isAboutCredential(kind: FailureKind): boolean {
   return kind === 'rate_limited' || kind === 'quota' || kind === 'credentials'
 }
@@ -72,7 +75,7 @@ export function cool(credential: CredentialHealth, { model, failure, now, random
   if (until > credential.coolUntil) credential.coolUntil = until
 }
 
-/** A call that began at `startedAt` was accepted: ends earlier cooldowns. */
+/** Ends the cooldowns that began before a call that was accepted. @param startedAt When the call began. */
 export function warm({ coolings }: CredentialHealth, model: string, startedAt: number): void {
   if (coolings.size === 0) return
   for (const scope of [ALL_MODELS, model]) {
@@ -81,7 +84,7 @@ export function warm({ coolings }: CredentialHealth, model: string, startedAt: n
   }
 }
 
-/** Whether a request without another candidate may try it now. */
+/** Returns whether a request without another candidate may try the credential now. */
 export function mayTry({ triedAt }: Cooling, now: number): boolean {
   return now - triedAt >= TRY_EVERY_MS
 }

@@ -23,20 +23,20 @@ export interface RoutingSettings {
   /** Repeats at a provider, as a share of the requests there. */
   readonly retryBudget: number
   readonly breaker: BreakerSettings
-  /** For which failures another model may answer; absent: for all. */
+  /** The failures for which another model may answer. Undefined means all. */
   readonly fallbackOn?: Readonly<Record<FallbackReason, boolean>> | undefined
-  /** Absent: there are none. */
+  /** Undefined if there are no policies. */
   readonly policies?: readonly RoutingPolicy[] | undefined
 }
 
-/** What the operator demands of every deployment that answers these callers; absent lists: all of them. */
+/** The operator's requirements for every deployment that answers these callers. A missing list means all callers. */
 export interface RoutingPolicy extends DataPolicy {
   readonly accounts?: readonly string[] | undefined
   readonly keys?: readonly string[] | undefined
   readonly plans?: readonly string[] | undefined
 }
 
-/** One model at one provider. */
+/** The health of one model at one provider. */
 export interface DeploymentHealth {
   /** The provider's own name of the model. */
   readonly model: string
@@ -49,7 +49,7 @@ export interface DeploymentHealth {
   readonly measurements: Measurements
   calls: number
   failedCalls: number
-  /** `at` in Unix milliseconds. */
+  /** `at` is in Unix milliseconds. */
   lastFailure: { readonly at: number; readonly message: string } | undefined
 }
 
@@ -58,7 +58,7 @@ export interface ProviderHealth {
   readonly baseUrl: string
   readonly limiter: ConcurrencyLimiter
   readonly budget: RetryBudget
-  /** By the credential itself, so that it keeps what is known of it when the list changes. */
+  /** By the credential itself: its health survives a change of the list. */
   readonly credentials: Map<string, CredentialHealth>
   readonly deployments: Map<string, DeploymentHealth>
   /** Cost of attempts that the operator pays, since no client is charged for them; estimated. */
@@ -82,38 +82,38 @@ export interface Candidate {
   readonly model: string
   readonly priority: number
   readonly weight: number
-  /** Its weight against the mean of its priority. */
+  /** The weight in relation to the mean of its priority. */
   readonly share: number
-  /** At least one. */
+  /** At least one target. */
   readonly targets: readonly KeyedTarget[]
   readonly provider: ProviderHealth
   readonly deployment: DeploymentHealth
-  /** Names of its provider that requests may use, in lower case. */
+  /** The names of the provider that requests may use, in lower case. */
   readonly names: readonly string[]
   readonly facts: DeploymentFacts
-  /** What it is called in `x-turnpike-route`. */
+  /** The name of the candidate in `x-turnpike-route`. */
   readonly label: string
-  /** Its clients script the provider: failures do not count. */
+  /** Clients script this provider, so its failures do not count. */
   readonly scripted: boolean
 }
 
-/** What its provider does with data. */
+/** The provider's handling of data. */
 export interface DeploymentFacts {
   readonly dataCollection: 'allow' | 'deny'
   /** Zero data retention. */
   readonly zdr: boolean
-  /** In lower case. */
+  /** The region in lower case. */
   readonly region: string | undefined
 }
 
 export interface CandidateList {
-  /** By priority. */
+  /** The candidates by priority. */
   readonly candidates: readonly Candidate[]
-  /** Of all candidates together. */
+  /** The number of targets of all candidates. */
   readonly targets: number
   /** The route of every request where there is nothing to choose. */
   readonly only: Route
-  /** By what they are sorted, as of a moment ago. */
+  /** The recently sorted candidates, by sort order. */
   readonly sorted: Map<
     string,
     { readonly at: number; readonly candidates: readonly Candidate[]; readonly unmeasured: number }
@@ -139,22 +139,22 @@ export type Why =
   | 'order'
   | 'sort'
   | 'explore'
-/** Why a better candidate was not called. */
+/** The reason why a better candidate was not called. */
 export type SkipReason = 'open' | 'cooling' | 'full'
 
 /** The candidates of a request. */
 export interface Route {
-  /** Best first, at least one. */
+  /** The candidates, best first; at least one. */
   readonly candidates: readonly Candidate[]
-  /** Why the first one is. */
+  /** The reason why the first candidate is first. */
   readonly why: Why
   /** The sticky target of the conversation, of the first candidate. */
   readonly target: KeyedTarget | undefined
-  /** Of the conversation; undefined where there is one target only. */
+  /** The prefix of the conversation. Undefined if there is only one target. */
   readonly prefix: PromptPrefix | undefined
-  /** What `x-turnpike-route` begins with: better candidates that cannot be called now. */
+  /** The beginning of `x-turnpike-route`: the better candidates that cannot be called now. */
   readonly skipped: string
-  /** Of a virtual model: what remembers the model that answers. */
+  /** The key under which a virtual model remembers the model that answers. */
   readonly stickyKey?: string | undefined
 }
 
@@ -164,10 +164,10 @@ export interface Health {
   readonly clock: () => number
   /** Unix milliseconds. */
   readonly now: () => number
-  /** Between 0 and 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number
   readonly affinity: Affinity
-  /** Which model answered, of conversations and users that stick to it. */
+  /** The model that answered last, by the sticky key of a conversation or a user. */
   readonly stickyModels: { get(key: string): string | undefined; set(key: string, model: string): void }
   /** Candidates by model; dropped with the model and at every `use`. */
   readonly candidates: { get(model: Model): CandidateList | undefined; set(model: Model, list: CandidateList): void }
@@ -175,9 +175,9 @@ export interface Health {
   /** Replaces the configured providers. */
   use(providers: readonly ConfiguredProvider[]): void
   status(): readonly ProviderStatus[]
-  /** Of the operator's deployments that this process has called. */
+  /** Returns the operator's deployments that this process has called. */
   measured(): readonly Measured[]
-  /** Of a deployment; undefined: its provider is not configured. */
+  /** Returns the measurements of a deployment. Undefined if its provider is not configured. */
   measurementsOf(provider: string, model: string): Measurements | undefined
 }
 
@@ -190,7 +190,7 @@ export interface Measured {
 
 export interface HealthInput extends Pick<Health, 'clock' | 'now' | 'random' | 'settings'> {}
 
-/** Of one provider, called under other names before the last reloads; the oldest idle ones are forgotten first. */
+/** The deployments of one provider that are remembered across reloads. The oldest idle ones are removed first. */
 const MAX_DEPLOYMENTS = 1_000
 
 export function createHealth({ clock, now, random, settings }: HealthInput): Health {

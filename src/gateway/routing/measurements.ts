@@ -7,25 +7,25 @@
 /** Older measurements say nothing any more. */
 export const WINDOW_MS = 5 * 60_000
 const HALF_LIFE_MS = 60_000
-/** From 1 to about 4 million, 8 % apart. */
+/** Buckets from 1 to about 4 million, each 8 % wider than the one before. */
 const BUCKETS = 200
 const LOG_STEP = Math.log(1.08)
 /** Weights grow with time; they are scaled down before they overflow. */
 const SCALED_AT_EXPONENT = 500
 
-/** Of positive figures: milliseconds, or tokens a second. */
+/** Percentiles of positive figures: milliseconds, or tokens a second. */
 export interface Percentiles {
   readonly weights: Float64Array
-  /** Monotonic milliseconds at which a measurement weighs 1. */
+  /** Monotonic milliseconds at which a measurement has weight 1. */
   epoch: number
-  /** Monotonic milliseconds of the last one. */
+  /** Monotonic milliseconds of the last measurement. */
   lastAt: number
-  /** What other processes have measured, replaced as a whole; undefined: nothing. */
+  /** The measurements of other processes, replaced as a whole. Undefined if there are none. */
   others: Others | undefined
 }
 
 interface Others {
-  /** As of `at`. */
+  /** The weights at the time `at`. */
   readonly weights: Float64Array
   /** Monotonic milliseconds of this process. */
   readonly at: number
@@ -51,7 +51,10 @@ export function record(percentiles: Percentiles, value: number, now: number): vo
   percentiles.lastAt = now
 }
 
-/** Within 4 % of the percentile; undefined where nothing was measured within the window. @param share Between 0 and 1. */
+/**
+ * Returns the percentile within 4 %. Undefined if nothing was measured within the window.
+ * @param share A number from 0 to 1.
+ */
 export function percentile(percentiles: Percentiles, share: number, now: number): number | undefined {
   const { weights, epoch, lastAt, others } = percentiles
   if (now - Math.max(lastAt, others?.lastAt ?? lastAt) > WINDOW_MS) return undefined
@@ -68,12 +71,15 @@ export function percentile(percentiles: Percentiles, share: number, now: number)
   return undefined
 }
 
-/** What one process has measured, for others: milliseconds since the last one, then buckets with their weights now. */
+/**
+ * The measurements of one process for others: milliseconds since the last one, then buckets with their current
+ * weights.
+ */
 export type Snapshot = readonly [sinceLastMs: number, ...buckets: (readonly [bucket: number, weight: number])[]]
 
 const LEAST_WEIGHT = 0.001
 
-/** Undefined: nothing within the window. */
+/** Undefined if nothing was measured within the window. */
 export function snapshotOf({ weights, epoch, lastAt }: Percentiles, now: number): Snapshot | undefined {
   if (now - lastAt > WINDOW_MS) return undefined
   const scale = 2 ** ((epoch - now) / HALF_LIFE_MS)
@@ -102,7 +108,7 @@ export function setOthers(
   percentiles.others = snapshots.length === 0 ? undefined : { weights, at: now, lastAt }
 }
 
-/** What is measured of one deployment. */
+/** The measurements of one deployment. */
 export interface Measurements {
   /** Milliseconds to the first event of a stream. */
   readonly firstEvent: Percentiles
@@ -133,12 +139,12 @@ export function tokensPerSecond({ speed }: Measurements, now: number): number | 
   return percentile(speed, 0.5, now)
 }
 
-/** Shorter answers say little about speed. */
+/** The fewest tokens of an answer that counts: shorter ones say little about speed. */
 const LEAST_TOKENS = 16
 
 interface Generated {
   readonly tokens: number
-  /** From the first event of a stream, or the call of a whole answer, to the end. */
+  /** Milliseconds from the first event of a stream, or from the call of a whole answer, to its end. */
   readonly ms: number
   /** Monotonic milliseconds. */
   readonly now: number

@@ -18,12 +18,12 @@ import { latencyMs, tokensPerSecond } from './measurements.ts'
 
 export interface Preferred {
   readonly accountId: string
-  /** The account's own. */
+  /** The account's own credentials. */
   readonly credentials?: AccountCredentials | undefined
   readonly model: Model & { readonly price: Price }
   readonly request: ChatRequest
   readonly preferences: ProviderPreferences
-  /** That concern the caller; every one is fulfilled. */
+  /** The data policies that apply to the caller. A candidate must satisfy all of them. */
   readonly policies?: readonly DataPolicy[] | undefined
 }
 
@@ -76,7 +76,7 @@ function keptOf(preferred: Preferred, list: CandidateList): readonly Candidate[]
   )
 }
 
-/** Those that fulfil the policies. */
+/** Returns the candidates that satisfy the policies. */
 function allowedOf({ policies, model }: Preferred, { candidates }: CandidateList): readonly Candidate[] {
   if (policies === undefined) return candidates
   const allowed = candidates.filter((each) => policies.every((policy) => unfulfilled(each, policy) === undefined))
@@ -87,7 +87,7 @@ function allowedOf({ policies, model }: Preferred, { candidates }: CandidateList
   throw new GatewayError('policy_not_satisfiable', message, { param: 'model' })
 }
 
-/** What of the preferences excludes a candidate. */
+/** Returns a function that names the preference which excludes a candidate. */
 function exclusionFor({ preferences, request, model }: Preferred): (candidate: Candidate) => Exclusion | undefined {
   const { allowFallbacks, requireParameters, dataCollection, zdr, regions } = preferences
   const hasDemand = dataCollection === 'deny' || zdr === true || regions !== undefined
@@ -204,7 +204,7 @@ function checkPrice({ id, price }: Preferred['model'], limit: MaxPrice | undefin
 
 interface Sorting {
   readonly list: CandidateList
-  /** Those of the list that may answer. */
+  /** The candidates of the list that may answer. */
   readonly kept: readonly Candidate[]
   readonly health: Health
   readonly stream: boolean
@@ -215,9 +215,9 @@ interface Sorted {
   readonly why: Why
 }
 
-/** How long a sorted list stands. */
+/** How long a sorted list is reused. */
 const SORTED_FOR_MS = 250
-/** Share of requests that a deployment gets that was not measured yet. */
+/** The share of requests that a deployment without measurements receives. */
 export const EXPLORED_SHARE = 0.05
 
 /**
@@ -261,7 +261,7 @@ function sortedList(by: SortOrder, { list, health, stream }: Omit<Sorting, 'kept
 
 type SortedList = CandidateList['sorted'] extends Map<string, infer List> ? List : never
 
-/** Less is better; undefined: not measured. */
+/** Returns a score, of which the lowest is best. Undefined if nothing was measured. */
 function scoreOf(
   { deployment: { measurements } }: Candidate,
   by: SortOrder,
@@ -309,7 +309,7 @@ function modelScore({ price, route, request }: Rated, by: SortOrder, health: Hea
  * Data policies: what the operator, an account or a key demands of the deployments that answer.
  */
 
-/** Those that concern a caller; undefined: none. */
+/** Returns the policies that apply to a caller. Undefined if there are none. */
 export function policiesOf(
   { accountId, keyId, plan, dataPolicies }: Caller,
   policies: readonly RoutingPolicy[] | undefined,
@@ -323,7 +323,7 @@ export function policiesOf(
   return dataPolicies === undefined ? own : [...own, ...dataPolicies]
 }
 
-/** What of a demand a candidate does not fulfil; undefined: it does. */
+/** Returns the requirement that a candidate does not meet. Undefined if it meets all. */
 export function unfulfilled(
   { facts }: Candidate,
   demand: DataPolicy,
@@ -334,7 +334,7 @@ export function unfulfilled(
   return regions?.some((each) => isWithin(facts.region, each.toLowerCase())) === false ? 'regions' : undefined
 }
 
-/** `eu` includes `eu-central-1`. */
+/** Returns whether a region includes another: `eu` includes `eu-central-1`. */
 function isWithin(region: string | undefined, wanted: string): boolean {
   return region === wanted || region?.startsWith(`${wanted}-`) === true
 }

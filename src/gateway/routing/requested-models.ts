@@ -29,22 +29,22 @@ export interface PricedModel extends Model {
   readonly priceVersion: string
 }
 
-/** A model that may answer, and the request as it gets it. */
+/** A model that may answer, and the request as this model receives it. */
 export interface RequestedModel {
   readonly request: ChatRequest
   readonly model: PricedModel
-  /** What answers call the model. */
+  /** The name that the answer gives as its model. */
   readonly answersAs: string
-  /** Undefined: the request has none. */
+  /** Undefined if the request has no preferences. */
   readonly preferences: ProviderPreferences | undefined
 }
 
 export interface RequestedModels {
   readonly first: RequestedModel
   readonly fallbacks: readonly RequestedModel[]
-  /** What `x-turnpike-route` says of models that were left out. */
+  /** The members of `x-turnpike-route` for models that were excluded. */
   readonly skipped: string
-  /** Of a virtual model: what remembers the model that answers. */
+  /** The key under which a virtual model remembers the model that answers. */
   readonly stickyKey: string | undefined
 }
 
@@ -55,7 +55,7 @@ export interface ModelRequest {
   readonly kind: ModelKind
   /** Unix milliseconds. */
   readonly now: () => number
-  /** What orders the candidates of virtual models. */
+  /** The health and credentials by which the candidates of virtual models are ordered. */
   readonly routing: CandidateInput
 }
 
@@ -119,7 +119,10 @@ interface Expanded {
   readonly stickyKey: string | undefined
 }
 
-/** With the candidates of virtual models in their place, in order. A key that may use the virtual model may use them by it. */
+/**
+ * Replaces virtual models by their candidates, in order. A key that may use the virtual model may use them through
+ * it.
+ */
 function expanded({ book, caller, request, routing, kind, now }: ModelRequest, all: readonly Named[]): Expanded {
   const named: Named[] = []
   let stickyKey: string | undefined
@@ -140,7 +143,7 @@ function expanded({ book, caller, request, routing, kind, now }: ModelRequest, a
   return { named, stickyKey }
 }
 
-/** What the end of an ID says of the order of its deployments. */
+/** The sort order of deployments that the suffix of an ID requests. */
 const SUFFIXES: Readonly<Record<string, RequestedSort>> = {
   ':floor': { by: 'price', acrossModels: false },
   ':nitro': { by: 'throughput', acrossModels: false },
@@ -167,7 +170,7 @@ export function skippedModel({ deployments: [first], id }: Model, reason: string
   return `${labelOf(first?.provider ?? '*', first?.model ?? id)};skipped=${reason}`
 }
 
-/** Those of the operator that this caller may use now, once each. */
+/** Returns the operator's fallbacks that this caller may use now, without duplicates. */
 function configuredFallbacks({ book, caller, kind, now }: ModelRequest, model: Model): readonly Named[] {
   const found: Named[] = []
   for (const id of model.fallbacks ?? []) {
@@ -178,7 +181,10 @@ function configuredFallbacks({ book, caller, kind, now }: ModelRequest, model: M
   return found
 }
 
-/** Those that the request lists, once each. @throws GatewayError for one that it cannot name. */
+/**
+ * Returns the models that the request lists, without duplicates.
+ * @throws GatewayError for a model that the caller cannot name.
+ */
 function listedModels(asked: ModelRequest, first: Named, ids: readonly string[]): readonly Named[] {
   const { book } = asked
   const found: Named[] = []
@@ -233,7 +239,7 @@ function isPriced(model: Model): model is PricedModel {
   return model.price !== undefined && model.priceVersion !== undefined
 }
 
-/** Rejects, before any provider is called, what the model cannot do; the error names the parameter that requires it. */
+/** Rejects, before any provider is called, what the model cannot do. The error names the parameter that requires it. */
 export function checkCapabilities({ messages, tools, responseFormat }: ChatRequest, model: Model): void {
   const { pdf, jsonSchema } = model
   const { vision, function_calling: functions, json_mode: json } = model.capabilities
@@ -256,7 +262,7 @@ export function checkCapabilities({ messages, tools, responseFormat }: ChatReque
   }
 }
 
-/** Rejects more inputs than the model takes, and more token IDs than its window; texts are measured for the hold. */
+/** Rejects more inputs than the model accepts, and more token IDs than its window. The hold measures texts. */
 function checkInputs(task: Task, model: Model): void {
   const { id, contextWindow, maxInputs = Number.POSITIVE_INFINITY } = model
   const tooLong = task.type === 'embedding' ? task.inputs.findIndex((input) => isLonger(input, contextWindow)) : -1
@@ -309,7 +315,7 @@ interface VirtualRequest {
 
 interface VirtualOrder {
   readonly models: readonly Model[]
-  /** By which the model that answers is remembered; undefined: nothing sticks. */
+  /** The key under which the answering model is remembered. Undefined if nothing is sticky. */
   readonly stickyKey: string | undefined
 }
 
@@ -351,7 +357,7 @@ function ordersOf(
   }
 }
 
-/** Stable; the least first. */
+/** Sorts by score, lowest first; stable. */
 function sortedBy(candidates: readonly Weighted[], scoreOf: (each: Weighted) => number): readonly Weighted[] {
   const scored = candidates.map((each) => ({ each, score: scoreOf(each) }))
   return scored.sort((a, b) => (a.score === b.score ? 0 : a.score - b.score)).map(({ each }) => each)

@@ -27,15 +27,15 @@ export interface RunningAttempt extends AttemptInput {
   readonly startedAt: number
   /** Calls that have not ended. */
   openCalls: number
-  /** Of those that have, the ones whose answer was complete. */
+  /** Ended calls whose answer was complete. */
   complete: number
-  /** Monotonic milliseconds from its start to its first event, or to its failure. */
+  /** Monotonic milliseconds from the start to the first event, or to the failure. */
   durationMs: number | undefined
-  /** Its part of `x-turnpike-route`. */
+  /** The outcome in `x-turnpike-route`. */
   outcome: string
-  /** At most once an attempt. */
+  /** An attempt counts as at most one failure. */
   failureCounted: boolean
-  /** Whether the selection's `routeHeader` has it. */
+  /** Whether the selection's `routeHeader` contains this attempt. */
   inRouteHeader: boolean
 }
 
@@ -69,7 +69,7 @@ interface Begun {
   readonly health: Health
 }
 
-/** Every choice has begun. */
+/** Records that every choice has begun. */
 export function recordFirstEvent(
   running: RunningAttempt,
   { stream, route: { prefix, candidates, stickyKey }, health }: Begun,
@@ -148,7 +148,7 @@ function countAttemptFailure(running: RunningAttempt, health: Health, error: Err
   return isCut
 }
 
-/** What the attempt log of the record says of a failure. */
+/** Returns the outcome of a failure for the attempt log of the record. */
 export function outcomeOf(error: unknown): AttemptOutcome {
   if (!(error instanceof ProviderError)) return 'failed'
   const { kind } = error.failure
@@ -166,7 +166,7 @@ function outcomeWord(error: unknown): string {
   return error instanceof ProviderError ? failureWord(error) : 'failed'
 }
 
-/** What another model may answer all the same. */
+/** Returns whether the failure is about the content, which another model may accept. */
 function isAboutContent(error: unknown): error is ProviderError {
   if (!(error instanceof ProviderError)) return false
   return error.failure.kind === 'context_length' || error.failure.kind === 'content_filter'

@@ -14,43 +14,43 @@ import type { Candidate, Health, KeyedTarget, Route, RoutingSettings, SkipReason
 import { earn, mayRepeat, spend } from './retry-budget.ts'
 import { beginAttempt, type RunningAttempt } from './running-attempt.ts'
 
-/** What routing knows of a request. */
+/** The part of a request that routing needs. */
 interface RoutingContext {
   readonly accountId: string
   readonly route: Route
-  /** Of the answer: a provider may need a call for each. */
+  /** The number of choices of the answer: a provider may need a call for each. */
   readonly choices: number
   /** Monotonic milliseconds. */
   readonly receivedAt: number
   readonly cancellation: Cancellation
   readonly health: Health
-  /** Whether the candidates are of several models. */
+  /** Whether the candidates belong to several models. */
   readonly hasFallbacks?: boolean
 }
 
 export interface Selection {
   readonly context: RoutingContext
-  /** Of this round, best first; those that were called are not in it. */
+  /** The candidates of this round that were not called yet, best first. */
   left: readonly Candidate[]
-  /** For the next round. */
+  /** The candidates of the next round. */
   again: readonly Candidate[]
   /** The longest `Retry-After` among those of the next round, in milliseconds. */
   retryAfterMs: number | undefined
   round: number
   called: readonly Candidate[]
-  /** Has another credential that may succeed at once: that is no repeat. */
+  /** A candidate with another credential that may succeed at once, which does not count as a retry. */
   switching: Candidate | undefined
-  /** For a credential to be used again, since the last call, in milliseconds. */
+  /** Milliseconds since the last call spent waiting for a credential. */
   waitedMs: number
-  /** Of the last attempt. */
+  /** The failure of the last attempt. */
   failure: unknown
-  /** `x-turnpike-route` of the attempts and skipped candidates so far. */
+  /** `x-turnpike-route` of the attempts and the skipped candidates so far. */
   routeHeader: string
-  /** Undefined: there is one model only. */
+  /** Undefined if there is only one model. */
   readonly fallback: FallbackState | undefined
 }
 
-/** Of several models. */
+/** The state of a selection among several models. */
 interface FallbackState {
   /** Failed attempts by model, refused credentials aside. */
   readonly failed: Map<Model, number>
@@ -103,7 +103,7 @@ export function learn(selection: Selection, running: RunningAttempt, error: unkn
 
 interface Lesson {
   readonly error: unknown
-  /** At one model. */
+  /** The most attempts at one model. */
   readonly maxAttempts: number
 }
 
@@ -179,7 +179,7 @@ function selectNow(selection: Selection): RunningAttempt | undefined {
   return undefined
 }
 
-/** Whether another model may answer where a candidate cannot be called now. */
+/** Returns whether another model may answer if a candidate cannot be called now. */
 function allowsOthers({ fallback }: Selection, reason: SkipReason): boolean {
   return fallback?.on === undefined || fallback.on[reason === 'full' ? 'overloaded' : 'unavailable']
 }
@@ -196,7 +196,7 @@ async function selectLater(selection: Selection): Promise<RunningAttempt> {
   }
 }
 
-/** Only candidates with open breakers are left: the best of them is called all the same, once (UP-4). */
+/** Only candidates with open breakers are left. Calls the best of them once (UP-4). */
 function selectLast(selection: Selection): RunningAttempt | undefined {
   const { context, left, called } = selection
   if (isCancelled(context.cancellation)) return undefined
@@ -229,7 +229,7 @@ function tryCooling(selection: Selection, fresh: readonly Candidate[]): RunningA
   return takeAsLast(selection, best.candidate, best.target)
 }
 
-/** A cooldown that ends soon is waited for. */
+/** Returns whether a cooldown ends soon enough to wait for it. */
 function isWorthTrying(cooling: Cooling, now: number): boolean {
   return cooling.until - now > RETRY_MAX_MS && mayTry(cooling, now)
 }
@@ -250,7 +250,7 @@ function takeAsLast(selection: Selection, candidate: Candidate, target: KeyedTar
 interface Choice {
   readonly candidate: Candidate
   readonly target: KeyedTarget
-  /** Undefined: as its breaker says. */
+  /** The role of the attempt. Undefined leaves it to the breaker. */
   readonly role: Role | undefined
   /** Calls that its limiter has counted already. */
   readonly calls: number
@@ -290,7 +290,10 @@ function whyOf({ context: { route }, called }: Selection, candidate: Candidate, 
   return candidate === route.candidates[0] ? route.why : 'fallback'
 }
 
-/** Names the better candidates that were not called, once each. @param chosen Undefined: none was. */
+/**
+ * Adds the better candidates that were not called to the header, each once.
+ * @param chosen Undefined if none was called.
+ */
 function listSkipped(selection: Selection, chosen: Candidate | undefined): void {
   const { context, called, left } = selection
   for (const candidate of left) {
@@ -331,7 +334,10 @@ function callsAt(candidate: Candidate, { choices }: Pick<RoutingContext, 'choice
   return choices > 1 && spreads(candidate, choices) ? choices : 1
 }
 
-/** Monotonic milliseconds: fixed by the request's arrival, whatever it waits for (UP-5). */
+/**
+ * Returns the deadline in monotonic milliseconds: it counts from the request's arrival, whatever the request waits
+ * for (UP-5).
+ */
 function deadlineOf({ receivedAt }: RoutingContext, { upstream }: Candidate): number {
   return receivedAt + upstream.timeouts.total
 }
@@ -351,9 +357,9 @@ const RETRY_BASE_MS = 100
 const RETRY_MAX_MS = 2_000
 /** Interval at which a cooldown is checked: it ends early when another request succeeds. */
 const LOOK_MS = 100
-/** In the queue of a provider. */
+/** How long a request waits in the queue of a provider. */
 const MAX_QUEUE_MS = 10_000
-/** `Retry-After` where the queue is full, and where a request has queued in vain. */
+/** The `Retry-After` if the queue is full or the wait in it was too long. */
 const CROWDED_RETRY_MS = 2_000
 
 /** Queues at the best candidate that only lacks capacity. @returns undefined where there is none, or no longer. */

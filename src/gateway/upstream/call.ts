@@ -26,11 +26,11 @@ function joinUrl(baseUrl: string, path: string): string {
   return version !== undefined && baseUrl.endsWith(version) ? baseUrl + path.slice(version.length) : baseUrl + path
 }
 
-/** One event of a provider's stream, in bytes. */
+/** The bytes of one event of a provider's stream. */
 export const MAX_EVENT_BYTES = 1024 * 1024
 /** A whole answer, streamed or not, in bytes. */
 export const MAX_COMPLETION_BYTES = 64 * 1024 * 1024
-/** What is read of an error answer. */
+/** The bytes of an error answer that are read. */
 export const MAX_ERROR_BYTES = 64 * 1024
 
 export interface CallInput {
@@ -42,17 +42,17 @@ export interface CallInput {
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** Monotonic milliseconds of the request's arrival, from which the total time counts; now by default. */
+  /** Monotonic milliseconds of the request's arrival, from which the total timeout counts. Default: now. */
   readonly receivedAt?: number
   /** The trace context for the provider; undefined: it gets none. */
   readonly traceHeaders?: Readonly<Record<string, string>> | undefined
-  /** Called right before the first byte leaves. */
+  /** Called immediately before the first byte is sent. */
   readonly onSend?: () => void
-  /** Called once, when the call has ended. */
+  /** Called once when the call has ended. */
   readonly onOver?: (end: CallEnd) => void
 }
 
-/** How a call ended; neither complete nor with a failure: it was abandoned. */
+/** The end of a call. An abandoned call is neither complete nor has a failure. */
 export interface CallEnd {
   readonly complete: boolean
   readonly failure?: Error
@@ -60,7 +60,7 @@ export interface CallEnd {
 
 /** A call in flight. `firstEvent` must be awaited before `next`. */
 export interface Call {
-  /** Resolves once the first event is there; rejects with `ProviderError` when there will be none. */
+  /** Resolves when the first event has arrived. Rejects with `ProviderError` if there will be none. */
   readonly firstEvent: Promise<void>
   /**
    * Moves the events of the next network read to `into`, the first ones at once.
@@ -69,13 +69,13 @@ export interface Call {
   next(into: ChatEvent[]): Promise<boolean>
   /** Moves the events that have arrived to `into`, without waiting for more. */
   arrived(into: ChatEvent[]): void
-  /** Whether the whole answer has arrived. */
+  /** Returns whether the whole answer has arrived. */
   complete(): boolean
   /** The reader is busy: silence of the provider does not count until the next `next`. */
   suspend(): void
   /** Ends the call at once, connection included. */
   abort(): void
-  /** Names of parameters that were dropped or changed for this provider. */
+  /** The names of parameters that were dropped or changed for this provider. */
   readonly warnings: readonly string[]
 }
 
@@ -116,7 +116,10 @@ export function startCall(input: CallInput): Call {
   }
 }
 
-/** Names of the parameters that this target would not get; `unsupported` for a request that it cannot get at all. */
+/**
+ * Returns the names of the parameters that this target would not receive. `unsupported` if it cannot receive the
+ * request at all.
+ */
 export function droppedParameters(
   { upstream, model }: Target,
   request: ChatRequest,
@@ -143,7 +146,7 @@ interface Opening {
   readonly open: () => UpstreamExchange
 }
 
-/** A call that was aborted while its credential was fetched must not reach the provider. */
+/** Sends the request once the credential is available, unless the call was aborted meanwhile. */
 async function answerLate(state: CallState, { authorised, open }: Opening): Promise<void> {
   try {
     await authorised
@@ -167,7 +170,7 @@ interface CallState {
   /** Events that came with the first one. */
   pending: ChatEvent[]
   finished: boolean
-  /** Its end is reported. */
+  /** The end of the call was reported. */
   over: boolean
 }
 
@@ -339,7 +342,7 @@ function endInFailure(state: CallState, error: unknown): Error {
 /** The first bytes of an answer decide its kind: some hosts name JSON as event streams, and the reverse. */
 const JSON_START = /^\s*[{[]/
 
-/** What the head says; some hosts say it of event streams too, so the first bytes decide. */
+/** Returns what the response head says. Some hosts label event streams as JSON, so the first bytes decide. */
 function isJson(head: UpstreamHead): boolean {
   return (head.headers['content-type'] ?? '').startsWith('application/json')
 }
@@ -357,7 +360,7 @@ function isRefused(head: UpstreamHead): boolean {
   return head.status < 200 || head.status >= 300 || isCompressed(head)
 }
 
-/** Whether each choice of a whole answer has its finish reason: without one it may be incomplete. */
+/** Returns whether each choice of a whole answer has its finish reason. Without one it may be incomplete. */
 function endsEveryChoice(events: readonly ChatEvent[]): boolean {
   const finished = new Set<number>()
   for (const event of events) if (event.type === 'finish') finished.add(event.index)
@@ -368,11 +371,11 @@ export type Deadline = ReturnType<typeof startDeadline>
 
 interface DeadlineOptions {
   readonly timeouts: UpstreamTimeouts
-  /** An answer that is not streamed: its first byte comes when all of it is there. */
+  /** The answer is not streamed: its first byte arrives when all of it is generated. */
   readonly whole?: boolean
   /** Monotonic milliseconds. */
   readonly clock: () => number
-  /** From when the total counts: what the request waited for before is not given to it again. Now by default. */
+  /** The time from which the total timeout counts, so that earlier waits of the request are included. Default: now. */
   readonly receivedAt?: number | undefined
   readonly onExpire: (kind: TimeoutKind) => void
 }
@@ -425,12 +428,12 @@ export function startDeadline(options: DeadlineOptions) {
       suspended = false
       lastAt = clock()
     },
-    /** Ends all waits. */
+    /** Ends all timeouts. */
     clear(): void {
       cleared = true
       clearTimeout(timer)
     },
-    /** Which wait has run out, if one has. */
+    /** Returns the timeout that expired, if any. */
     expired: () => expired,
   }
 }

@@ -45,12 +45,12 @@ export function toOwnCredentialError(error: unknown, { providerName, headers }: 
   return new GatewayError('provider_rate_limited', message, { ...options, retryAfterMs })
 }
 
-/** The same error; its own headers win. */
+/** Adds headers to the error, whose own headers take precedence. */
 function withDefaults(error: GatewayError, headers: Readonly<Record<string, string>> | undefined): GatewayError {
   return headers === undefined ? error : error.with({ headers: { ...headers, ...error.headers } })
 }
 
-/** Only the operator can fix these: a client that repeats the request gets the same answer. */
+/** Only the operator can resolve these failures: a repeated request fails in the same way. */
 const PERMANENT: ReadonlySet<FailureKind> = new Set(['credentials', 'quota', 'not_found'])
 
 /** The provider refused the gateway's credential or its account: it did no work, and the request itself may be valid. */
@@ -58,17 +58,17 @@ export function isCredentialRefusal(error: unknown): boolean {
   return error instanceof ProviderError && (error.failure.kind === 'credentials' || error.failure.kind === 'quota')
 }
 
-/** Whether another call, to this target or another, may succeed. */
+/** Returns whether another call, to this target or another, may succeed. */
 export function mayBeTriedElsewhere(error: unknown): boolean {
   return error instanceof ProviderError && !ABOUT_THE_REQUEST.has(error.failure.kind)
 }
 
-/** Whether the same target may succeed after a backoff. */
+/** Returns whether the same target may succeed after a backoff. */
 export function mayBeTriedAgain(error: unknown): boolean {
   return error instanceof ProviderError && TRANSIENT.has(error.failure.kind)
 }
 
-/** Undefined: no other model would answer either. */
+/** Undefined if no other model would answer either. */
 export function fallbackReason(error: unknown): FallbackReason | undefined {
   if (!(error instanceof ProviderError)) return undefined
   const { kind, status } = error.failure
@@ -89,7 +89,7 @@ const REASONS: Readonly<Record<Exclude<FailureKind, 'failed'>, FallbackReason | 
   overloaded: 'overloaded',
 }
 
-/** Whether the provider rejected the request itself: each provider of the same model would. */
+/** Returns whether the provider rejected the request itself, so that other providers of the model would as well. */
 export function isAboutRequest(error: unknown): boolean {
   return error instanceof ProviderError && ABOUT_THE_REQUEST.has(error.failure.kind)
 }
@@ -113,7 +113,7 @@ function isOurs(code: ErrorCode): boolean {
   return code !== 'provider_rejected' && code !== 'context_length_exceeded' && code !== 'content_filter'
 }
 
-/** For operators, without a word of the provider's: it may quote what it was sent. */
+/** Describes a failure for operators. It omits the provider's own text, which may quote the request. */
 export function describeFailure(failure: ProviderFailure): string {
   return messageFor(failure, { code: 'provider_error', providerName: undefined })
 }
@@ -138,7 +138,7 @@ export const TOO_LARGE_MESSAGE = 'The answer is larger than the gateway accepts.
 export const CUT_MESSAGE = 'The connection to the provider broke before the end of the answer.'
 export const UNFINISHED_MESSAGE = 'The provider answered without a finish reason.'
 const CONNECTION_MESSAGE = 'The connection to the provider failed.'
-/** Which wait of a call ran out. */
+/** The timeout of a call that expired. */
 export type TimeoutKind = 'first_byte' | 'idle' | 'total'
 const TIMEOUT_MESSAGES: Readonly<Record<TimeoutKind, string>> = {
   first_byte: 'The provider did not start to answer in time.',
@@ -156,7 +156,10 @@ const WORDS: Readonly<Record<string, string>> = {
   [TIMEOUT_MESSAGES.total]: 'timeout',
 }
 
-/** Of a failure without a status: what is not listed was an answer that could not be read. */
+/**
+ * Returns the word for a failure in `x-turnpike-route`. A failure without a status and without its own word is an
+ * unreadable answer.
+ */
 export function failureWord({ failure }: ProviderError): string {
   return WORDS[failure.message] ?? 'malformed'
 }
@@ -170,18 +173,18 @@ interface Circumstances {
   readonly credential: string
 }
 
-/** What a failure is called depends on who caused it: a deadline's abort must not look like the provider's. */
+/** Names a failure by its cause: the abort of an expired deadline must not look like a failure of the provider. */
 export function nameFailure(error: unknown, { expired, credential }: Circumstances): ProviderError {
   if (expired !== undefined) return failed(TIMEOUT_MESSAGES[expired], error)
   if (error instanceof ProviderError) return withoutCredential(error, credential)
   return failed(CONNECTION_MESSAGE, error)
 }
 
-/** What is shorter than a secret is a word like any other: `none`, `ollama`. */
+/** Shorter credentials, such as `none` and `ollama`, are ordinary words and stay in messages. */
 const SHORTEST_SECRET = 8
 const REDACTED = '[redacted]'
 
-/** The same failure without the credential, whole or cut off where the message was: some hosts quote what they were sent. */
+/** Removes the credential, whole or truncated, from a failure's message: some hosts quote what they received. */
 function withoutCredential(error: ProviderError, credential: string): ProviderError {
   const { failure, cause } = error
   if (credential.length < SHORTEST_SECRET) return error

@@ -8,7 +8,7 @@ import type { Provider } from '../../providers/provider.ts'
 
 export interface ProbeTarget {
   readonly provider: Provider
-  /** Without trailing slash. */
+  /** The base URL without a trailing slash. */
   readonly baseUrl: string
   /** The first is tried; '' for hosts without keys. */
   readonly credentials: readonly string[]
@@ -17,19 +17,28 @@ export interface ProbeTarget {
 interface ModelList {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether every valid key may read it. Else a refusal does not show that the key is invalid. */
+  /**
+   * Whether the list requires a valid key and every valid key may read it. Otherwise a rejection does not prove that
+   * the key is invalid.
+   */
   readonly provesKey: boolean
 }
 
 const USUAL: ModelList = { path: '/models', provesKey: true }
-/** Where the list is, by protocol. Bedrock's runtime has none, and its signatures are of calls that it does have. */
+/**
+ * The path of the model list by protocol. Bedrock's runtime has none, and its signatures cover only calls that it
+ * has.
+ */
 const LISTS: Readonly<Record<string, ModelList>> = {
   anthropic: { path: '/v1/models', headers: { 'anthropic-version': '2023-06-01' }, provesKey: true },
   gemini: { path: '/v1beta/models', provesKey: true },
   bedrock: { path: '/models', provesKey: false },
 }
 
-/** Never rejects. @param waitMs For all of it: fetching the credential, the connection, and the response head. */
+/**
+ * Probes a provider. Never rejects.
+ * @param waitMs The timeout for fetching the credential, connecting and the response head together.
+ */
 export async function probeProvider(target: ProbeTarget, waitMs: number): Promise<ProviderProbe> {
   const { provider } = target
   if (provider.transport !== undefined) return { kind: 'built_in' }

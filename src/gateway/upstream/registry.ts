@@ -7,18 +7,20 @@ export interface UpstreamProvider {
   readonly name: string
   readonly provider: Provider
   readonly transport: Transport
-  /** Without trailing slash. */
+  /** The base URL without a trailing slash. */
   readonly baseUrl: string
   /** The keys to spread calls over; [''] for hosts without one. */
   readonly credentials: readonly string[]
   readonly timeouts: UpstreamTimeouts
-  /** When the client leaves; undefined: as it fits the model. */
+  /** What happens when the client disconnects. Undefined leaves it to the model. */
   readonly onDisconnect: 'cancel' | 'drain' | undefined
   /** Whether unknown body fields are forwarded; default: false. */
   readonly forwardUnknown?: boolean | undefined
-  /** Called at the address that the registry has for its name: what the catalogue says of that host holds. */
+  /**
+   * The provider has the address that the registry has for its name, so the catalogue's facts about that host apply.
+   */
   readonly isBuiltIn?: boolean | undefined
-  /** Whether the provider may keep data to train on, as the operator says. */
+  /** Whether the provider may keep data for training, as the operator configured. */
   readonly dataCollection?: 'allow' | 'deny' | undefined
   /** Zero data retention, as the operator says. */
   readonly zdr?: boolean | undefined
@@ -26,7 +28,7 @@ export interface UpstreamProvider {
   readonly maxInFlight: number | undefined
 }
 
-/** Where a request goes. */
+/** The destination of a request. */
 export interface Target {
   readonly upstream: UpstreamProvider
   /** The provider's own name of the model. */
@@ -34,11 +36,11 @@ export interface Target {
   readonly credential: string
 }
 
-/** All in milliseconds. `firstByte` and `idle` are waits for data events; comments do not count. */
+/** Timeouts in milliseconds. `firstByte` and `idle` wait for data events; comments do not count. */
 export interface UpstreamTimeouts {
   readonly connect: number
   readonly firstByte: number
-  /** Of an answer that is not streamed, whose first byte comes when all of it is there. */
+  /** The timeout of an answer that is not streamed, whose first byte arrives when all of it is generated. */
   readonly wholeAnswer: number
   readonly idle: number
   readonly total: number

@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '../../providers/provider.ts'
 
-/** Above this many unread bytes the connection is paused; the next `read` takes all of them and resumes it. */
+/** The connection pauses above this many unread bytes. The next `read` takes all of them and resumes it. */
 export const MAX_UNREAD_BYTES = 256 * 1024
 /** Upstream response headers beyond this are refused. */
 export const MAX_UPSTREAM_HEADER_BYTES = 16 * 1024
@@ -140,7 +140,7 @@ function firstValues(headers: IncomingHttpHeaders): Record<string, string> {
   return first
 }
 
-/** How long an answer that is complete may take to end. */
+/** How long the end of a complete answer may take. */
 const MAX_DISCARD_MS = 1_000
 
 /**

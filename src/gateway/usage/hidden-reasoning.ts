@@ -31,14 +31,14 @@ export interface Reasoning {
 }
 
 export interface LimitedReasoning extends Reasoning {
-  /** Of one choice, at most. */
+  /** The output limit of one choice. */
   readonly outputTokens: number
 }
 
-/** An answer that broke off is estimated at this share of its limit at most. */
+/** The highest share of its limit at which an incomplete answer is estimated. */
 const MOST_OF_LIMIT = 0.9
 
-/** Whether its answer may have reasoning that no event shows. */
+/** Returns whether the answer may contain reasoning that no event shows. */
 export function mayHideReasoning({ request, model, running }: Reasoning): boolean {
   const asked = requestsReasoning(request)
   if (running === undefined || asked === false || !generatesText(request.task)) return false
@@ -50,7 +50,7 @@ export function mayHideReasoning({ request, model, running }: Reasoning): boolea
   return canReason && (asked === true || facts === 'unasked')
 }
 
-/** Undefined: the request leaves it open. */
+/** Undefined if the request does not specify it. */
 function requestsReasoning({ reasoningEffort, extra }: ChatRequest): boolean | undefined {
   if (reasoningEffort !== undefined) return reasoningEffort !== 'none'
   const thinking = readThinking(extra['thinking'])
@@ -58,7 +58,7 @@ function requestsReasoning({ reasoningEffort, extra }: ChatRequest): boolean | u
   return isRecord(extra['reasoning']) ? extra['reasoning']['enabled'] !== false : undefined
 }
 
-/** How our own count of an answer becomes what its provider would have counted. @param now Monotonic milliseconds. */
+/** Returns how to convert our own count of an answer to the provider's tokens. @param now Monotonic milliseconds. */
 export function outputScale(reasoning: LimitedReasoning, now: number): OutputScale {
   const { running, outputTokens, model } = reasoning
   if (running === undefined) return { text: 1, summary: undefined, generated: () => 0 }
@@ -117,13 +117,16 @@ export interface OutputMeasure {
   ms: number
   squares: number
   products: number
-  /** Tokens of the longest answer lately. */
+  /** The tokens of the longest recent answer. */
   longest: number
   /** Answers so far; whether one is sampled goes by it. */
   seen: number
-  /** Of reasoning: what was reported, and our own count of the text that was shown of it. */
+  /** The ratio of reported reasoning to our own count of its visible text. */
   readonly reasoning: Ratio
-  /** `reported`: reasoning that no text showed; `counted`: all output. By whether the request asked for reasoning. */
+  /**
+   * The ratio of reasoning that no text showed (`reported`) to all output (`counted`), by whether the request asked
+   * for reasoning.
+   */
   readonly hiddenAsked: Ratio
   readonly hiddenUnasked: Ratio
 }
@@ -136,11 +139,13 @@ const FIRST_SAMPLES = 8
 const SAMPLE_EVERY = 16
 /** A summary may stand for much more than its own text; whatever is reported, not for more than this. */
 const REASONING_RANGE = [0.5, 30] as const
-/** Below this share of the output reasoning counts as shown: our own count of its text is rough. */
+/** Below this share of the output, reasoning counts as visible: our own count of its text is imprecise. */
 const HIDDEN_SHARE = 0.3
-/** Where nothing was measured yet: the pace of common reasoning models, and their wait for the first token. */
+/**
+ * The defaults before the first measurement: the pace of common reasoning models and their wait for the first token.
+ */
 const UNMEASURED = { msPerToken: 15, waitMs: 800 } as const
-/** Milliseconds a token: 10,000 and 1 tokens a second. */
+/** The range of milliseconds a token: from 10,000 tokens a second to 1. */
 const PACE_RANGE = [0.1, 1000] as const
 /** Answers must differ so much in length (standard deviation by mean) to tell the wait from the pace. */
 const LEAST_SPREAD = 0.1
@@ -166,7 +171,7 @@ function noteOutput(measure: OutputMeasure, { tokens, ms }: { tokens: number; ms
 interface ReasoningSample {
   /** Output tokens of the answer. */
   readonly total: number
-  /** Of them, tokens of reasoning. */
+  /** The reasoning tokens among them. */
   readonly reasoned: number
   /** Our own count of the text that was shown of it. */
   readonly shown: number
@@ -185,12 +190,15 @@ function add(ratio: Ratio, reported: number, counted: number): void {
   ratio.counted = ratio.counted * DECAY + counted
 }
 
-/** Tokens of reasoning for one that we count in its text, which may be a summary; 1 before anything was measured. */
+/**
+ * Returns the reasoning tokens for each token of visible reasoning, which may be a summary. Returns 1 before the
+ * first measurement.
+ */
 function reasoningRatio({ reasoning: { reported, counted } }: OutputMeasure): number {
   return counted === 0 ? 1 : within(reported / counted, REASONING_RANGE)
 }
 
-/** Whether answers have reasoning that their text does not show; undefined: none was measured. */
+/** Returns whether answers contain reasoning that their text does not show. Undefined if nothing was measured. */
 function hasHidden({ hiddenAsked, hiddenUnasked }: OutputMeasure, asked: boolean): boolean | undefined {
   const { reported, counted } = asked ? hiddenAsked : hiddenUnasked
   return counted === 0 ? undefined : reported > HIDDEN_SHARE * counted

@@ -161,12 +161,12 @@ async function countCall(call: CallUsage, { bounds, countTokens, scale = PLAIN }
 /** The output of one call, in tokens of the provider. */
 interface Output {
   readonly tokens: number
-  /** Part of them. */
+  /** The reasoning tokens among them. */
   readonly reasoning: number
 }
 
 interface Seen {
-  /** Tokens of its text, by the own count. */
+  /** The tokens of its text by our own count. */
   readonly counted: number
   readonly bounds: Bounds
   readonly scale: OutputScale
@@ -252,7 +252,7 @@ export interface CountedUsage extends Usage {
 
 /** The possible usage of a request, in tokens. */
 export interface Bounds {
-  /** Of the prompts of all calls, estimated: text and media. */
+  /** The estimated tokens of the prompts of all calls: text and media. */
   readonly promptTokens: number
   /** The part that is not text: images, audio, files. */
   readonly mediaTokens: number

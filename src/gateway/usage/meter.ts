@@ -12,25 +12,25 @@ export const MAX_KEPT_TEXT = 256 * 1024
 /** A rough average over languages and scripts, in UTF-8. */
 const BYTES_PER_TOKEN = 4
 
-/** What one call of a completion generated. */
+/** The output and the reported usage of one call of a completion. */
 export interface CallUsage {
   usage: Usage
-  /** By choice. */
+  /** The finish reasons by choice. */
   readonly finishes: Map<number, FinishReason>
   /** Generated text in order, in pieces; at most `MAX_KEPT_TEXT`. */
   readonly text: string[]
-  /** Of `text`, in UTF-16 units. */
+  /** The length of `text` in UTF-16 units. */
   keptLength: number
-  /** Of all that was generated, in UTF-16 units. */
+  /** The length of all generated text in UTF-16 units. */
   length: number
   /** UTF-8 bytes of the first pieces of `text`, and how many pieces that are: each is looked at once. */
   sizedBytes: number
   sizedPieces: number
-  /** Of `length`, what is reasoning. */
+  /** The part of `length` that is reasoning. */
   reasoningLength: number
-  /** Of `length`, what the last figures of the provider cover. */
+  /** The part of `length` that the provider's last figures cover. */
   usageLength: number
-  /** Monotonic milliseconds at which the first of it came, where it is streamed. */
+  /** Monotonic milliseconds of the first output of a stream. */
   begunAt: number | undefined
   /** The client read more slowly than its provider sent, for a while. */
   slowed: boolean
@@ -93,10 +93,13 @@ export function meter(call: CallUsage, event: ChatEvent): void {
   }
 }
 
-/** Fields of usage, and tools in it: more than there are, since each report copies those before it. */
+/**
+ * The most fields of usage and names of tools. Each report copies the ones before it, so their number must have a
+ * limit.
+ */
 const MAX_NAMES = 64
 
-/** Field by field the greater figure: a later snapshot adds to an earlier one, and takes nothing back. */
+/** Returns the greater figure of each field: a later report adds to an earlier one and reduces nothing. */
 function greaterOf(before: Usage, later: Usage): Usage {
   const merged: Record<string, unknown> = { ...before }
   let names = Object.keys(before).length
@@ -109,12 +112,12 @@ function greaterOf(before: Usage, later: Usage): Usage {
   return merged
 }
 
-/** Whether anything that costs was generated. */
+/** Returns whether the calls generated anything that costs. */
 export function generatedAnything(usages: readonly CallUsage[]): boolean {
   return usages.some(({ length, usage }) => length > 0 || (usage.completionTokens ?? 0) > 0)
 }
 
-/** Tokens of what was generated, from its bytes. */
+/** Estimates the generated tokens from their bytes. */
 export function guessTokens(call: CallUsage): number {
   return Math.ceil(bytesOf(call) / BYTES_PER_TOKEN)
 }

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 
 /** UTF-16 units given to the tokenizer at once. */
 export const PIECE_CHARACTERS = 4096
-/** Longer texts are counted by their beginning, in proportion. */
+/** Longer texts are counted by their beginning and extrapolated. */
 export const MAX_COUNTED_CHARACTERS = 1024 * 1024
 
 /** Texts that wait; beyond it holds are not counted exactly. */
