@@ -1,6 +1,7 @@
 /**
- * The composition: the only place that connects gateway, features, database and HTTP. It opens no database and listens on
- * nothing; that is `main.ts`.
+ * Composes the application: the only place that connects gateway, features, database and HTTP. `main.ts` opens the
+ * database
+ * and the port.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { Http2SecureServer } from 'node:http2'
@@ -88,7 +89,7 @@ interface AppInput {
   readonly log: Log
   readonly version: string
   readonly role?: Role
-  /** The installation's secret. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
   /** Folder of the built dashboard; the package's own unless set. */
   readonly dashboardFolder?: string
@@ -99,7 +100,7 @@ export interface App {
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly sockets: Sockets
-  /** Applies providers, models, plans, routing and responses. Rejects without effect when they are inconsistent. */
+  /** Applies providers, models, plans, routing and responses. Rejects without effect if they are inconsistent. */
   reload(config: Config): Promise<void>
   /** Rejects new requests from now on. */
   drain(): void
@@ -155,7 +156,7 @@ export async function createApp(input: AppInput): Promise<App> {
   }
 }
 
-/** What accounts set up for their own requests. */
+/** The settings of accounts for their own requests. */
 function createOwn(
   input: Parameters<typeof createProviderCredentials>[0] & Parameters<typeof createPayments>[0],
 ): Pick<Parts, 'byok' | 'guardrails' | 'payments'> {
@@ -179,7 +180,7 @@ function tracedComplete(complete: Gateway['complete'], tracing: TracingSwitch): 
   }
 }
 
-/** Background work that needs no more than the database. */
+/** Background work that needs only the database. */
 function plainJobs(
   { database, log, secret, config }: AppInput,
   { runtime, webhooks, byok, payments }: Pick<Parts, 'runtime' | 'webhooks' | 'byok' | 'payments'>,
@@ -274,7 +275,7 @@ function telemetryName(provider: Provider | undefined): string | undefined {
 /** Publishes the address for other processes as soon as the server listens. */
 function publishAddress({ server }: FastifyInstance, { host, tls }: Config['server'], money: Money): void {
   server.once('listening', () => {
-    const { port } = server.address() as AddressInfo // it listens on a port
+    const { port } = server.address() as AddressInfo // a string is the path of a Unix socket, which other processes cannot reach
     money.moveTo(addressOf({ host, port, isTls: tls !== undefined }))
   })
 }
@@ -287,11 +288,11 @@ interface Parts {
   readonly identity: Identity
   readonly webhooks: Webhooks
   readonly agents: Agents
-  /** Credentials of accounts' own at providers. */
+  /** The accounts' own credentials at providers. */
   readonly byok: ProviderCredentials
   readonly guardrails: Guardrails
   readonly payments: Payments
-  /** Of completions that have just ended. */
+  /** Publishes completions that have just ended. */
   readonly completionStreams: EventStreams
   readonly gateway: Gateway
   readonly providers: ProviderWatch

@@ -1,6 +1,7 @@
 /**
- * Model calls of agents: through the gateway, like those of any client, with the rights of the run's creator, which each
- * call looks up. The answer is received in memory instead of over a connection.
+ * Sends the model calls of agents through the gateway, like those of any client, with the rights of the run's
+ * creator, which
+ * each call looks up. Receives the answer in memory instead of over a connection.
  */
 
 import type { Kysely } from 'kysely'
@@ -46,7 +47,7 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
       signal.throwIfAborted()
       const asked = {
         api: chatCompletionsApi,
-        caller: { ...caller, requireTags: undefined }, // its agent has none to give
+        caller: { ...caller, requireTags: undefined }, // agents have no credential of their own
         body: bodyOf(model, request),
         requestId: ids.request(),
         clientRequestId: agentReference(agentId, runId),
@@ -59,7 +60,8 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
 }
 
 /**
- * Returns the body of a complete answer. Disconnects when the signal is aborted, without waiting for the call, which the
+ * Returns the body of a complete answer. Disconnects when the signal is aborted, without waiting for the call, which
+ * the
  * gateway may read to its end for the exact usage.
  */
 async function answered(
@@ -100,7 +102,7 @@ function bodyOf(model: string, { messages, tools, maxTokens }: ModelRequest): ob
   }
 }
 
-/** As `gateway/deliver.ts` has written it. */
+/** The answer as `gateway/deliver.ts` wrote it. */
 interface Answered {
   readonly id: string
   readonly choices: readonly {
@@ -135,7 +137,9 @@ interface CreatorInput {
   readonly now: () => number
 }
 
-/** Looks up a creator as caller. Rejects with 401 when access has ended, and 403 for an address that the key excludes. */
+/**
+ * Looks up a creator as caller. Rejects with 401 when access has ended, and 403 for an address that the key excludes.
+ */
 export function creatorCallers(input: CreatorInput): (accountId: AccountId, creator: Creator) => Promise<Caller> {
   const callerOf = async (accountId: AccountId, creator: Creator): Promise<Caller> => {
     switch (creator.kind) {
@@ -166,7 +170,7 @@ async function callerOfKey(
 }
 
 async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyId }: Creator): Promise<Caller> {
-  const id = keyId as string as DeviceId // usage of a device is recorded under its ID
+  const id = keyId as string as DeviceId // the usage of a device is recorded under its ID
   const device = await findConnectedDevice(db, { accountId, id })
   const account = await accountOf(db, accountId)
   if (device === undefined || account === undefined) throw gone('The device that requested this run was disconnected.')

@@ -41,7 +41,7 @@ import type { Role } from './background-work.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface Agents extends AgentWork {
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: AgentsApiDeps): Promise<void>
   /** Ends event streams and hands over runs. */
   drain(): void
@@ -51,7 +51,7 @@ interface AgentsApiDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   readonly authenticate: Authenticate
   readonly inTeam: InTeam
-  /** Of this process. */
+  /** The ID of this process. */
   readonly instanceId: InstanceId
   /** Notifies the background work of a new job. */
   readonly wake: () => void
@@ -100,12 +100,12 @@ export function createAgents(input: AgentWorkInput): Agents {
 
 /** Delays the sandbox test, so that it does not slow the start of the service. */
 const TEST_AFTER_MS = 250
-/** The test where no run waits and nobody asks: its processes cost a fifth of the CPU time of a start. */
+/** Delays the test further if no run waits: its processes cost a fifth of the CPU time of a start. */
 const IDLE_TEST_AFTER_MS = 10_000
 const TIDY_AFTER_MS = 60_000
 const TIDY_EVERY_MS = 600_000
 const GIT_WITHIN_MS = 10_000
-/** Share of the stall limit after which a command is ended: before the run counts as stalled. */
+/** The share of the stall limit after which a command is ended, so that it ends before the run counts as stalled. */
 const COMMAND_SHARE = 0.95
 
 interface AgentWorkInput {
@@ -188,7 +188,7 @@ function onceUntil(ended: AbortSignal, work: () => Promise<void>): () => Promise
   }
 }
 
-/** Resolves when nobody asked for the sandbox test and it is due all the same. Rejects when `leaving` is aborted. */
+/** Resolves when the sandbox test is due although nobody requested it. Rejects when `leaving` is aborted. */
 async function untilTestIsDue(
   { database, role }: Pick<AgentWorkInput, 'database' | 'role'>,
   leaving: AbortSignal,
@@ -229,7 +229,7 @@ function countActive(kind: RunKind): () => number {
 }
 
 async function examine({ git, folder }: WorkerDeps, { backend, cgroups }: SandboxKind): Promise<Availability> {
-  if (existsSync(folder)) makePrivateFolder(folder) // an earlier version left it readable
+  if (existsSync(folder)) makePrivateFolder(folder) // earlier versions created it readable for others
   const version = await checkGit(git, AbortSignal.timeout(GIT_WITHIN_MS))
   if (!version.ok) return { ok: false, reason: `${version.reason}; ${version.fix}.` }
   if (backend === 'none') return { ok: true }
@@ -238,7 +238,7 @@ async function examine({ git, folder }: WorkerDeps, { backend, cgroups }: Sandbo
   return result.ok ? result : { ok: false, reason: `${result.reason}. ${result.fix}.` }
 }
 
-/** Such as where the process has no file left for the pipes of another one. */
+/** Returns whether an error is temporary, such as a process without file descriptors for the pipes of another one. */
 function notExamined(error: unknown): Availability {
   return { ok: false, reason: `The test of the sandbox failed: ${error instanceof Error ? error.message : error}` }
 }

@@ -27,9 +27,12 @@ export interface Authentication {
   /** Returns synchronously for a cached credential. See the authenticators of the kinds for what it throws. */
   readonly authenticate: Authenticate
   readonly sessionOf: SessionAuthenticator['sessionOf']
-  /** Unix milliseconds at which a device's token that was just authenticated expires; undefined for other credentials. */
+  /**
+   * Returns the Unix milliseconds at which a device's token expires that was just authenticated. Undefined for other
+   * credentials.
+   */
   tokenExpiresAt(authorization: string | undefined): number | undefined
-  /** Resolves when all changes committed before are in force in this process. */
+  /** Resolves when all changes that were committed earlier are in force in this process. */
   refresh(): Promise<void>
   close(): Promise<void>
 }

@@ -18,7 +18,7 @@ const SWEEP_EVERY_MS = 10_000
 /** The jobs of a process that died are taken over after this. */
 const JOB_LEASE_MS = 15_000
 
-/** What a process does: `api` serves requests, `worker` runs background work, `all` both. */
+/** The role of a process: `api` serves requests, `worker` runs background work, `all` does both. */
 export type Role = 'all' | 'api' | 'worker'
 
 export interface BackgroundWorkInput {

@@ -1,6 +1,6 @@
 /**
- * The catalogue in force: a published one that was pulled, over the built-in one. Model by model the published entry
- * applies, unless the release was made later.
+ * The catalogue in force: the built-in one, overridden by a published one that was pulled. For each model the published
+ * entry applies unless the release is newer.
  */
 import { readFile } from 'node:fs/promises'
 import type { Kysely, Transaction } from 'kysely'
@@ -28,17 +28,17 @@ const HOUR_MS = 3_600_000
 const FETCH_WITHIN_MS = 30_000
 const MAX_FILE_BYTES = 16_777_216
 
-/** The last day on which a figure of the release was read. */
+/** The latest date on which a figure of the release was verified. */
 const BUILT_IN_READ = CATALOGUE.reduce((last, { source }) => (source.read > last ? source.read : last), '')
 
 export function catalogueInForce(published: PublishedCatalogue | undefined): readonly CatalogueEntry[] {
   if (published === undefined || published.publishedAt < BUILT_IN_READ) return CATALOGUE
-  const entries = published.models as unknown as readonly CatalogueEntry[] // checked when they were stored
+  const entries = published.models as unknown as readonly CatalogueEntry[] // validated when they were stored
   const ids = new Set(entries.map(({ id }) => id))
   return [...entries, ...CATALOGUE.filter(({ id }) => !ids.has(id))]
 }
 
-/** What is wrong with the entries of a published catalogue; none: they can be used. */
+/** Returns the problems of a published catalogue. Empty if it can be used. */
 export function catalogueProblems(models: readonly Json[]): readonly string[] {
   const problems = models.flatMap((model) => entryProblems(model).map((text) => `${String(model['id'])}: ${text}`))
   if (problems.length > 0) return problems
@@ -70,7 +70,7 @@ function entryProblems(model: Json): readonly string[] {
   return [...problems, ...wrong.map(([name]) => `${name}: not as in the catalogue of a release`)]
 }
 
-/** Of every entry, though optional in the configuration. */
+/** The fields that every entry must have, although they are optional in the configuration. */
 const REQUIRED = ['name', 'owned_by', 'capabilities', 'context_window', 'max_output_tokens', 'aliases', 'deployments']
 
 function isAbsent(value: unknown): boolean {
@@ -83,7 +83,7 @@ function isTexts(value: unknown): boolean {
 
 export interface Pulled extends CatalogueChanges {
   readonly publishedAt: string
-  /** Why it was not applied; undefined: it was, or it changes nothing. */
+  /** The reason why it was not applied. Undefined if it was applied or changes nothing. */
   readonly refused: string | undefined
 }
 
@@ -93,17 +93,17 @@ const NO_PUBLISHER =
 export interface PullInput {
   readonly db: Kysely<Database>
   readonly config: Pick<Config, 'catalogue'>
-  /** Address or path. */
+  /** The address or the path. */
   readonly from: string
   /** Whether prices may rise, and an older catalogue may replace a newer one. */
   readonly isAccepted: boolean
   readonly isDryRun: boolean
   readonly now: () => number
-  /** In the transaction that applies it. */
+  /** Writes the audit entry in the transaction that applies the catalogue. */
   readonly audit: (inside: Transaction<Database>, details: Readonly<Record<string, string | number>>) => Promise<void>
 }
 
-/** Rejects for a file that cannot be read, is not signed by the publisher, or has entries that cannot be used. */
+/** Rejects if a file cannot be read, is not signed by the publisher, or has invalid entries. */
 export async function pullCatalogue({
   db,
   config,
@@ -178,11 +178,11 @@ export function auditOfPull({ now, ids }: AuditInput): PullInput['audit'] {
 interface CatalogueJobsInput extends Pick<PullInput, 'db' | 'now' | 'audit'> {
   readonly config: Pick<Config, 'catalogue'>
   readonly log: Log
-  /** Called after a change: when it resolves, the change is in force in this process. */
+  /** Called after a change. When it resolves, the change is in force in this process. */
   readonly changed: () => Promise<void>
 }
 
-/** The schedule of pulls; none unless it is configured. Prices that rise much wait for a person. */
+/** The schedule of pulls if one is configured. Large price rises wait for a person's approval. */
 export function catalogueJobs({ changed, log, ...input }: CatalogueJobsInput): Readonly<Record<string, JobKind>> {
   const { url, pull_every_hours: hours } = input.config.catalogue
   if (url === undefined || hours === undefined) return {}

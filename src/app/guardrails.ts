@@ -16,7 +16,7 @@ interface GuardrailsInput {
   readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly log: Log
-  /** Secret of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
 }
 
@@ -27,7 +27,7 @@ interface ApiDeps extends ListDeps {
 
 export interface Guardrails {
   readonly port: GuardrailsPort
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: ApiDeps): Promise<void>
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ export function createGuardrails({ runtime, database, log, secret }: GuardrailsI
     const { guardrails, webhooks } = runtime.config()
     return guardrails.allow_private_networks ?? webhooks.allow_private_networks
   }
-  /** Connections of one rule are never used under another. */
+  /** Each rule has its own connections. */
   const agent = (): Agent => {
     const rule = allowPrivateNetworks()
     const known =

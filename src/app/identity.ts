@@ -151,7 +151,7 @@ interface Parts {
   readonly writeAudit: WriteAudit
 }
 
-/** The current key, and the previous one during a change of the installation's secret. */
+/** The current key, and the previous one during a rotation of the installation's secret. */
 function signingKeys({ secret, config }: IdentityInput): readonly [Uint8Array, ...Uint8Array[]] {
   const current = deriveKey(secret, 'sessions')
   const previous = config.secret_previous

@@ -13,9 +13,9 @@ export interface Limits {
   readonly admit: GatewayPorts['admit']
   /** Counts in this process only, for all routes. */
   readonly gate: RequestGate
-  /** Rejects when Redis does not respond; undefined: it is not configured. */
+  /** Rejects if Redis does not respond. Undefined if it is not configured. */
   readonly ping: (() => Promise<void>) | undefined
-  /** Requests counted in this process because Redis was late; undefined: Redis is not configured. */
+  /** Requests counted in this process because Redis was late. Undefined if Redis is not configured. */
   readonly localFallback: (() => number) | undefined
   /** Waits for Redis, at most 2 s; never rejects: until Redis responds, limits apply per process. */
   started(): Promise<void>
@@ -25,12 +25,12 @@ export interface Limits {
 interface LimitsInput {
   readonly runtime: Runtime
   readonly redisUrl: string | undefined
-  /** Processes that share Redis. */
+  /** The processes that share Redis. */
   readonly processes: Pick<Money, 'instanceId' | 'processes'>
   readonly log: Log
 }
 
-/** Composes limits, and where there is Redis the exchange of measurements. */
+/** Composes limits, and with Redis the exchange of measurements. */
 export async function createLimits({ runtime, redisUrl, processes, log }: LimitsInput): Promise<Limits> {
   const { config, clock } = runtime
   const planLimits = (plan: string) => limitsOf(config(), plan)
@@ -40,7 +40,7 @@ export async function createLimits({ runtime, redisUrl, processes, log }: Limits
     const nothing = async (): Promise<void> => undefined
     return { admit, gate, ping: undefined, localFallback: undefined, started: nothing, close: nothing }
   }
-  // Loads the client only where Redis is configured.
+  // Loads the client only if Redis is configured.
   const { createSharedLimiter } = await import('../features/limits/shared-limiter.ts')
   const nodes = processes.processes
   const limiter = createSharedLimiter({ url: redisUrl, limitsOf: planLimits, clock, log, nodes })
@@ -51,7 +51,7 @@ export async function createLimits({ runtime, redisUrl, processes, log }: Limits
   return { ...limiter, close, gate, localFallback: () => limiter.state().localFallback }
 }
 
-/** Of an account whose plan is no longer in the configuration. */
+/** The limit of an account whose plan is no longer in the configuration. */
 const DEFAULT_MAX_IN_FLIGHT = 500
 
 function limitsOf({ plans }: Config, name: string): PlanLimits {

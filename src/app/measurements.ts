@@ -1,6 +1,7 @@
 /**
- * Exchanges what processes have measured of deployments, through Redis: each writes its own and reads the others' in one
- * script call. Without Redis, or while it is away, each process routes by what it has measured itself.
+ * Exchanges measurements of deployments between processes through Redis: each writes its own and reads the others' in
+ * one
+ * script call. Without Redis, or while it is unavailable, each process routes by its own measurements.
  */
 import { createHash } from 'node:crypto'
 import type { RedisConnection } from '../features/limits/redis-connection.ts'
@@ -12,7 +13,7 @@ import type { Runtime } from './runtime.ts'
 
 const EXCHANGE_EVERY_MS = 5_000
 const KEY = 'turnpike:{measurements}'
-/** Larger ones come from no process of ours. */
+/** A larger answer is not from a process of this installation. */
 const MAX_SNAPSHOT_CHARACTERS = 4_194_304
 
 const LUA = `
@@ -36,7 +37,7 @@ const SCRIPT = { lua: LUA, sha: createHash('sha1').update(LUA).digest('hex') }
 interface ExchangeInput {
   readonly runtime: Pick<Runtime, 'health' | 'clock'>
   readonly redisUrl: string
-  /** Names this process. */
+  /** The name of this process. */
   readonly self: string
   readonly log: Pick<Log, 'warn'>
 }
@@ -75,7 +76,7 @@ interface Exchanging {
 
 const METRICS = ['firstEvent', 'wholeAnswer', 'speed'] as const
 
-/** One exchange. Rejects as the connection does. */
+/** Exchanges measurements once. Rejects as the connection does. */
 export async function exchange({ health, clock, connection, self }: Exchanging): Promise<void> {
   const own = health.measured().flatMap(({ provider, model, measurements }) => {
     const snapshots = METRICS.map((metric) => snapshotOf(measurements[metric], clock()) ?? null)
@@ -100,7 +101,7 @@ export async function exchange({ health, clock, connection, self }: Exchanging):
 
 type Aged = { readonly ageMs: number; readonly snapshot: Snapshot }[]
 
-/** By provider and model, the snapshots of each metric. */
+/** Returns the snapshots of each metric, by provider and model. */
 function readAnswer(answer: unknown): ReadonlyMap<string, readonly Aged[]> {
   const received = new Map<string, readonly Aged[]>()
   if (!Array.isArray(answer)) return received

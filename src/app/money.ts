@@ -1,6 +1,7 @@
 /**
- * Money, composed: holds and settlements through the group commit, the spool, the lease of this process, idempotency keys,
- * and accounts' credit. It starts and stops them in order, with the background work in between.
+ * Composes money: holds and settlements through the group commit, the spool, the lease of this process, idempotency
+ * keys,
+ * and accounts' credit. Starts and stops them in order, with the background work in between.
  */
 import type { OpenedDatabase } from '../db/database.ts'
 import type { CreditPort, RunningEstimate } from '../domain/credit.ts'
@@ -20,37 +21,37 @@ import { createInstanceLease } from '../jobs/instance-lease.ts'
 import { clientApiOf } from '../protocols/client-apis.ts'
 import { type BackgroundWorkInput, createBackgroundWork } from './background-work.ts'
 
-/** How often the cost so far of running requests is recorded. */
+/** The interval at which the cost of running requests is recorded. */
 const ESTIMATES_EVERY_MS = 2_000
 
 export interface Money {
   readonly credit: CreditPort
   readonly idempotency: Idempotency
-  /** Of this process. */
+  /** The ID of this process. */
   readonly instanceId: InstanceId
   readonly creditService: CreditService
   readonly committer: Pick<Committer, 'pending' | 'lagMs' | 'available'>
-  /** Registers this process and starts the background work. Rejects when the database is not available. */
+  /** Registers this process and starts the background work. Rejects if the database is unavailable. */
   start(running: Running): Promise<void>
-  /** Sets the address at which other processes reach this one; undefined: none. */
+  /** Sets the address at which other processes reach this one. Undefined if there is none. */
   moveTo(address: string | undefined): void
-  /** Looks for waiting jobs now, in a process that runs any. */
+  /** Looks for waiting jobs now if this process runs any. */
   wake(): void
-  /** Processes with a valid lease, this one among them. */
+  /** Returns the processes with a valid lease, including this one. */
   processes(): number
-  /** Records of money on disk that the ledger does not have yet. */
+  /** Returns the number of spool records that the ledger does not have yet. */
   spoolBytes(): number
-  /** Resolves when all settlements are on the disk: for a process that exits without draining. */
+  /** Resolves when all settlements are on disk, for a process that exits without draining. */
   rescue(): Promise<void>
-  /** Commits what is queued. Rejects when that fails; the spool has it then. */
+  /** Commits the queue. Rejects if that fails, in which case the spool has its content. */
   close(): Promise<void>
 }
 
 /** Requests in flight. */
 export interface Running extends HeldRequests {
-  /** How many. */
+  /** The number of requests in flight. */
   readonly active: number
-  /** Their cost so far. */
+  /** Returns their cost so far. */
   readonly estimates: () => readonly RunningEstimate[]
 }
 
@@ -106,7 +107,7 @@ export function createMoney(input: MoneyInput): Money {
   }
 }
 
-/** The lease of this process in the database, renewed with its vitals; requests end when their holds may be swept. */
+/** The lease of this process, renewed with its vitals. Requests end when their holds may be swept. */
 function createLease(input: MoneyInput, instanceId: InstanceId) {
   const { runtime, database, log, version, role } = input
   const { db } = database

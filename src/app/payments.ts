@@ -1,4 +1,4 @@
-/** Composes payments: off without a key of Stripe. */
+/** Composes payments, which are disabled without a Stripe key. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/database.ts'
@@ -18,15 +18,15 @@ interface PaymentsInput {
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly config: Config
   readonly log: Log
-  /** Asked for when credit is entered: the ledger is composed after its jobs. */
+  /** Looked up when credit is entered, because the ledger is composed after its jobs. */
   readonly credit: () => EntryPort
 }
 
 export interface Payments {
   readonly jobs: Readonly<Record<string, JobKind>>
-  /** Outside of `/v1`: what Stripe calls. */
+  /** Adds the route outside of `/v1` that Stripe calls. */
   addWebhookRoute(server: FastifyInstance): Promise<void>
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: ListDeps & { readonly writeAudit: WriteAudit }): Promise<void>
 }
 

@@ -20,7 +20,7 @@ interface ProviderCredentialsInput {
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly config: Config
   readonly log: Log
-  /** Secret of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
 }
 
@@ -34,7 +34,7 @@ export interface ProviderCredentials {
   readonly port: AccountCredentialsPort
   /** Background jobs by kind. */
   readonly jobs: Readonly<Record<string, JobKind>>
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: ApiDeps): Promise<void>
   close(): Promise<void>
 }
@@ -68,7 +68,7 @@ export function createProviderCredentials(input: ProviderCredentialsInput): Prov
 
 const PPM_PER_PERCENT = 10_000
 
-/** The current key, and the previous one during a change of the installation's secret. */
+/** The current key, and the previous one during a rotation of the installation's secret. */
 function sealerOf({ secret, config: { secret_previous: previous } }: ProviderCredentialsInput): Sealer {
   const purpose = 'provider credentials'
   return createSealer({

@@ -1,6 +1,7 @@
 /**
- * Composes stored responses. What a request refers to becomes a part of its input before it enters the data plane like any
- * other; its response is committed before the last byte is sent, so that a client can continue it at once, in any process.
+ * Composes stored responses. Items that a request refers to are joined with its input before it enters the data
+ * plane. Its
+ * response is committed before the last byte is sent, so that a client can continue it immediately, in any process.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
@@ -25,13 +26,13 @@ import type { Log } from '../telemetry/log.ts'
 import type { Runtime } from './runtime.ts'
 import { type InputDeps, type JoinedInput, joinInput } from './stored-input.ts'
 
-/** A response that is not committed by then is answered as not stored. */
+/** A response that is not committed within this time is answered as not stored. */
 const STORE_WITHIN_MS = 5_000
 
 export interface StoredResponses {
-  /** As `Gateway.complete`. */
+  /** Has the signature of `Gateway.complete`. */
   complete(incoming: Omit<Incoming, 'api'>, client: HttpConnection): Promise<SavedAnswer | undefined>
-  /** The tokens of a prompt, with what it refers to. */
+  /** Counts the tokens of a prompt, including the items that it refers to. */
   countTokens(caller: Caller, body: unknown, findings: BodyFindings | undefined): Promise<number>
   /** Adds the routes of stored responses. */
   addRoutes(app: FastifyInstance): Promise<void>
@@ -39,7 +40,7 @@ export interface StoredResponses {
 
 interface ResponsesInput extends Pick<InputDeps, 'budget' | 'parseLarge'> {
   readonly config: Config
-  /** Of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
   readonly database: Pick<OpenedDatabase, 'db' | 'batch'>
   readonly runtime: Runtime
@@ -97,12 +98,12 @@ export function createStoredResponses(input: ResponsesInput): StoredResponses {
 }
 
 interface SecretInput {
-  /** Of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
   readonly config: Pick<Config, 'secret_previous'>
 }
 
-/** The current key, and the previous one during a change of the installation's secret. */
+/** The current key, and the previous one during a rotation of the installation's secret. */
 export function responseKeys({ secret, config }: SecretInput): ResponseKeys {
   const { secret_previous: previous } = config
   const purpose = 'stored responses'
@@ -112,7 +113,7 @@ export function responseKeys({ secret, config }: SecretInput): ResponseKeys {
   }
 }
 
-/** Whether the response is stored: unless the request says no, or is too large by itself. */
+/** Returns whether the response is stored, unless the request declines it or is itself too large. */
 function storingOf(body: unknown, { own }: JoinedInput, maxBytes: number) {
   const isWanted = own !== undefined && !(isRecord(body) && body['store'] === false)
   const isTooLarge = isWanted && own.reduce((bytes, { text }) => bytes + Buffer.byteLength(text), 0) > maxBytes
@@ -125,7 +126,7 @@ interface AnswerToStore {
   readonly maxBytes: number
 }
 
-/** Stores an answer with the input of its request. Answers false where it is too large, or is not committed in time. */
+/** Stores an answer with the input of its request. Returns false if it is too large or not committed in time. */
 export function storeAnswer(
   { store, log }: { readonly store: Pick<ResponseStore, 'insert' | 'remove'>; readonly log: Pick<Log, 'warn'> },
   { accountId, joined, maxBytes }: AnswerToStore,
@@ -139,7 +140,7 @@ export function storeAnswer(
     const inserting = store.insert({ accountId, id, previousId, content, items: items.length })
     try {
       if (await isDoneWithin(inserting, STORE_WITHIN_MS)) return true
-      inserting.then(() => store.remove({ accountId, id })).catch(() => {}) // it ends by its retention
+      inserting.then(() => store.remove({ accountId, id })).catch(() => {}) // the retention limits its age
       log.warn({ response: id }, 'a response was not stored in time')
     } catch (error) {
       log.warn({ response: id, reason: String(error) }, 'a response could not be stored')
@@ -158,7 +159,7 @@ async function isDoneWithin(work: Promise<void>, ms: number): Promise<boolean> {
   }
 }
 
-/** The items that a response was made from, as far as they are stored: the oldest first. */
+/** Returns the stored items from which a response was generated, oldest first. */
 async function inputItems(
   { store, limitBytes }: Pick<InputDeps, 'store' | 'limitBytes'>,
   accountId: AccountId,

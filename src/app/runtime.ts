@@ -1,4 +1,4 @@
-/** State of the data plane that a reload replaces: providers, models, plans, routing, responses. */
+/** The state of the data plane that a reload replaces: providers, models, plans, routing, responses. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Config } from '../config/schema.ts'
@@ -31,9 +31,9 @@ export interface Runtime {
   readonly config: () => Config
   /** Current credit terms of a plan. */
   readonly termsOf: (plan: string) => PlanTerms
-  /** Models and providers that the database has beside those of the file. */
+  /** The models and providers that the database adds to those of the file. */
   readonly stored: StoredSettingsPort
-  /** Applies another configuration of the file. Rejects without effect when it is inconsistent. */
+  /** Applies another configuration of the file. Rejects without effect if it is inconsistent. */
   reload(file: Config): Promise<void>
   close(): Promise<void>
 }
@@ -84,7 +84,10 @@ interface Prepared {
   readonly routing: RoutingSettings
 }
 
-/** What a configuration makes, with its prices recorded. Rejects when it is inconsistent. */
+/**
+ * Returns the parts that a configuration determines, with its prices recorded. Rejects if the configuration is
+ * inconsistent.
+ */
 async function prepare({ config, catalogue }: Merged, db: Kysely<Database>, log: Log): Promise<Prepared> {
   const providers = configuredProviders(config, log)
   const { models, virtual_models: virtualModels } = config
@@ -119,7 +122,7 @@ function routingSettings({ routing }: Config): RoutingSettings {
   }
 }
 
-/** Undefined where there are none, so that requests cost nothing more. */
+/** Undefined if there are no policies, so that requests pay nothing for them. */
 function policiesIn(policies: Config['routing']['policies']): RoutingSettings['policies'] {
   if (policies.length === 0) return undefined
   return policies.map(({ data_collection: dataCollection, ...policy }) => ({ ...policy, dataCollection }))
@@ -131,7 +134,7 @@ function termsOfPlans({ plans }: Config): ReadonlyMap<string, PlanTerms> {
   return new Map(Object.entries(plans).map(([name, plan]) => [name, planTerms(plan)]))
 }
 
-/** Omits providers with errors, with a warning in the log: the others must serve. */
+/** Omits providers with errors and logs a warning, so that the others serve. */
 function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {
   const providers: ConfiguredProvider[] = []
   for (const [name, settings] of Object.entries({ simulator: SIMULATOR, ...config.providers })) {
@@ -144,7 +147,7 @@ function configuredProviders(config: Config, log: Log): readonly ConfiguredProvi
   return providers
 }
 
-/** A deployment of the file whose protocol its provider does not have is called by the provider's usual one. */
+/** Selects the provider's usual protocol for a deployment whose protocol the provider does not have. */
 function warnOfProtocols({ models }: Config, providers: readonly ConfiguredProvider[], log: Log): void {
   const known = new Map(providers.map(({ name, provider }) => [name, provider]))
   for (const { id: model, deployments = [] } of models) {

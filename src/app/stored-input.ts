@@ -1,6 +1,6 @@
 /**
- * Joins what a request to the Responses API refers to with its own input: the conversation of `previous_response_id`, and
- * single items. The result is within all limits of a body, and is parsed like one.
+ * Joins the items that a request to the Responses API refers to with its own input: the conversation of
+ * `previous_response_id`, and single items. The result is within all limits of a body and is parsed like one.
  */
 import { GatewayError } from '../domain/errors.ts'
 import type { Caller } from '../domain/identity/caller.ts'
@@ -18,7 +18,7 @@ export interface InputDeps {
   readonly store: ResponseStore
   readonly budget: BodyBudget
   readonly parseLarge: ParseLargeBody
-  /** Of a body, and of a conversation with the input that continues it. */
+  /** The limit of a body, and of a conversation with the input that continues it. */
   readonly limitBytes: number
 }
 
@@ -31,19 +31,19 @@ export interface GivenInput {
 }
 
 export interface JoinedInput {
-  /** With all items in `input`, and without `previous_response_id`. */
+  /** The body with all items in `input` and without `previous_response_id`. */
   readonly body: unknown
   readonly findings: BodyFindings | undefined
   /** Items at the beginning that come from earlier responses. */
   readonly earlierItems: number
   readonly previousId: string | undefined
-  /** The items of the request, references replaced. Undefined: its input is not valid. */
+  /** The items of the request with references replaced. Undefined if the input is invalid. */
   readonly own: readonly OwnItem[] | undefined
-  /** Frees its memory. */
+  /** Frees the memory of the items. */
   readonly release: () => void
 }
 
-/** Rejects with `GatewayError` for what is not stored, and for a conversation that exceeds the limits of a body. */
+/** Rejects with `GatewayError` if an item is not stored, or if the conversation exceeds the limits of a body. */
 export async function joinInput(deps: InputDeps, given: GivenInput): Promise<JoinedInput> {
   const { body, findings } = given
   const unchanged = { body, findings, earlierItems: 0, previousId: undefined, own: undefined, release: () => {} }
@@ -117,7 +117,7 @@ function resolveReferences(
   })
 }
 
-/** A response that was deleted a moment ago, or that nobody can unseal any more, is not there. */
+/** Returns earlier items. A response that was just deleted, or that can no longer be unsealed, counts as missing. */
 function earlierItems(content: ResponseContent | undefined, id: string): string {
   if (content === undefined) throw notStored(id)
   return content.items
@@ -147,7 +147,7 @@ async function parse(
   return await parseLarge({ bytes, owner: caller.accountId, endpoint, isKeyed, isAbandoned })
 }
 
-/** @param missingId A response that it continues. */
+/** @param missingId The response to report if an item is missing. */
 function notStored(id: string, missingId = id): GatewayError {
   const why = missingId === id ? '' : `: it continues '${missingId}', which is not stored any more`
   const message = `Previous response with id '${id.slice(0, 100)}' not found${why}. Send all items of the conversation as \`input\`.`

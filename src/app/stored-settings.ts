@@ -1,6 +1,7 @@
 /**
- * The configuration with the models and providers that are stored in the database: read at the start, and again when the
- * file is reloaded or a process changes what is stored.
+ * The configuration with the models and providers that are stored in the database. It is read at the start, and again
+ * when
+ * the file is reloaded or a process changes stored entries.
  */
 
 import type { Kysely } from 'kysely'
@@ -36,17 +37,17 @@ export interface Merged {
 }
 
 export interface MergedConfig extends StoredSettingsPort {
-  /** At the start. */
+  /** The settings at the start. */
   readonly start: Merged
-  /** Follows changes from now on. Each call of `apply` comes after the one before has ended. */
+  /** Follows changes from now on. Calls `apply` again only after the previous call has ended. */
   follow(apply: (merged: Merged) => Promise<void>): void
-  /** Applies another file. Rejects without effect when `apply` does. */
+  /** Applies another file. Rejects without effect if `apply` rejects. */
   reload(file: Config): Promise<void>
   close(): void
 }
 
 interface MergedConfigInput {
-  /** Of the file and the environment. */
+  /** The configuration of the file and the environment. */
   readonly file: Config
   readonly database: Pick<OpenedDatabase, 'db' | 'onChange'>
   /** The installation's secret. */
@@ -109,10 +110,10 @@ export async function mergeStoredSettings(input: MergedConfigInput): Promise<Mer
   }
 }
 
-/** Secrets stay sealed. */
+/** Secrets remain sealed. */
 const NO_KEYS: SealKeys = [new Uint8Array(32)]
 
-/** What is in force at this moment, without the keys of stored providers. Stored entries that do not fit are left out. */
+/** Returns the settings in force now, without the keys of stored providers and without invalid stored entries. */
 export async function readMerged(db: Kysely<Database>, file: Config, now: number): Promise<Merged> {
   const entries = entriesOf(await versionsInForce(db, now, NO_KEYS))
   return { config: withStored(file, entries, BUILT_IN), catalogue: catalogueInForce(await storedCatalogue(db)) }
@@ -131,7 +132,7 @@ function changesOf(db: Kysely<Database>, apply: () => Promise<void>): ChangeSour
 
 interface ReaderInput extends Pick<MergedConfigInput, 'database' | 'now'> {
   readonly sealKeys: SealKeys
-  /** Called when an entry that was to take effect later does. */
+  /** Called when a scheduled entry takes effect. */
   readonly onDue: () => void
 }
 
@@ -149,7 +150,7 @@ function createReader({ database: { db }, now, sealKeys, onDue }: ReaderInput) {
   }
 }
 
-/** Runs what it is given one after another, whether the one before failed or not. */
+/** Runs tasks one after another, whether or not the previous one failed. */
 function createSequence(): (work: () => Promise<void>) => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
@@ -171,7 +172,7 @@ function problemsOf(entry: StoredEntry, config: Config): readonly string[] {
   }
 }
 
-/** The current key, and the previous one during a change of the installation's secret. */
+/** The current key, and the previous one during a rotation of the installation's secret. */
 export function settingKeys(
   secret: Uint8Array,
   { secret_previous: previous }: Pick<Config, 'secret_previous'>,
@@ -183,14 +184,14 @@ export function settingKeys(
 
 type Upstreams = Pick<Config, 'providers' | 'models'>
 
-/** Whether the file or the environment has an entry of that name, which then is in force. */
+/** Returns whether the file or the environment has an entry of that name, which then takes precedence. */
 function isInFile({ providers, models }: Upstreams, kind: StoredKind, name: string): boolean {
   return kind === 'provider' ? Object.hasOwn(providers, name) : models.some(({ id }) => id === name)
 }
 
 /**
- * The configuration with stored entries beside those of the file. An entry that does not fit is left out.
- * @param onProblem Receives each entry that is left out, and why.
+ * Returns the configuration with stored entries added to those of the file, without invalid ones.
+ * @param onProblem Receives each invalid entry and the reason.
  */
 function withStored(
   file: Config,
@@ -199,7 +200,7 @@ function withStored(
   onProblem: (entry: StoredEntry, problems: readonly string[]) => void = () => {},
 ): Config {
   let config = file
-  // Models name providers, so these come first.
+  // Models refer to providers, so providers come first.
   for (const kind of ['provider', 'model'] as const) {
     for (const entry of entries) {
       if (entry.kind !== kind || isInFile(file, kind, entry.name)) continue
@@ -215,7 +216,7 @@ function withStored(
 }
 
 /**
- * The configuration with one more entry, which replaces another one of its name.
+ * Returns the configuration with an additional entry, which replaces another one of its name.
  * @throws ConfigError whose problems name settings within the entry.
  */
 function withEntry(config: Config, entry: StoredEntry, builtInProviders: readonly string[]): Config {
@@ -232,7 +233,7 @@ function withEntry(config: Config, entry: StoredEntry, builtInProviders: readonl
   const merged: Config = isModel
     ? { ...config, models: [...config.models.filter(({ id }) => id !== name), value as FileConfig['models'][number]] }
     : { ...config, providers: { ...config.providers, [name]: value as ProviderConfig } }
-  // The path of a setting begins with `models`, its index; or `providers`, its name.
+  // The path of a setting begins with `models` and its index, or `providers` and its name.
   checkUpstreams({ config: merged, builtInProviders }, (path, text) => {
     problems.push(problemText(originOf(tree, path.slice(2)), path.slice(2), text))
   })

@@ -5,7 +5,7 @@ import { deriveKey } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { InstanceId } from '../domain/ids.ts'
 import { findAddress } from '../features/instances/queries.ts'
-import { createKeptStreams, type KeptStreams } from '../gateway/resumable/registry.ts'
+import { createResumableStreams, type ResumableStreams } from '../gateway/resumable/registry.ts'
 import { relayRoute } from '../http/relay-route.ts'
 import { LEASE_MS } from '../jobs/instance-lease.ts'
 import { createRelayClient } from '../net/relay.ts'
@@ -13,7 +13,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface Streams {
-  readonly kept: KeptStreams
+  readonly kept: ResumableStreams
   /** Adds the route from which other processes relay streams. */
   addRoute(server: FastifyInstance): void
   close(): Promise<void>
@@ -23,7 +23,7 @@ interface StreamsInput {
   readonly runtime: Runtime
   readonly database: Pick<OpenedDatabase, 'db'>
   readonly instanceId: InstanceId
-  /** Secret of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
   readonly log: Log
 }
@@ -35,7 +35,7 @@ export function createStreams({ runtime, database, instanceId, secret, log }: St
     addressOf: async (id) => (await findAddress(database.db, id, LEASE_MS)) ?? 'gone',
     log,
   })
-  const kept = createKeptStreams({ graceMs: () => runtime.config().streams.grace_ms, relay: others.relay })
+  const kept = createResumableStreams({ graceMs: () => runtime.config().streams.grace_ms, relay: others.relay })
   return {
     kept,
     addRoute(server) {
@@ -57,8 +57,9 @@ interface Listening {
 }
 
 /**
- * Returns the address at which other processes reach this one; the public address is common to all. A process that listens
- * on all interfaces gets an address of its machine, since other machines may not resolve its host name.
+ * Returns the address at which other processes reach this one; all share the public address. For a process that
+ * listens on
+ * all interfaces it is an address of the machine, because other machines may not resolve the host name.
  */
 export function addressOf({ host, port, isTls }: Listening): string {
   const isEverywhere = host === '0.0.0.0' || host === '::'
@@ -68,6 +69,6 @@ export function addressOf({ host, port, isTls }: Listening): string {
 
 function outerAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
-  const outer = all.filter(({ internal, scopeid }) => !internal && !scopeid) // a link-local one needs a zone beside it
+  const outer = all.filter(({ internal, scopeid }) => !internal && !scopeid) // a link-local address needs a zone
   return (outer.find(({ family }) => family === 'IPv4') ?? outer[0])?.address
 }

@@ -15,17 +15,17 @@ export interface DestinationsInput {
   readonly config: Config
   readonly log: Log
   readonly version: string
-  /** Secret of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
 }
 
 export interface TelemetryDestinations extends Pick<DestinationExporter, 'add' | 'counts'> {
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: ListDeps & { readonly writeAudit: WriteAudit }): Promise<void>
   close(): Promise<void>
 }
 
-/** @param onNeeded Called when there are destinations for the first time, and when there are none any more. */
+/** @param onNeeded Called when the first destination is added and when the last one is removed. */
 export function createTelemetryDestinations(
   input: DestinationsInput,
   onNeeded: (isNeeded: boolean) => Promise<void>,

@@ -9,20 +9,20 @@ import {
 } from './telemetry-destinations.ts'
 
 export interface Telemetry {
-  /** For whoever begins requests. */
+  /** The tracing switch for code that begins requests. */
   readonly tracing: TracingSwitch
-  /** Of each signal that is exported. */
+  /** Returns the counts of each exported signal. */
   readonly counts: () => readonly ExportCounts[]
-  /** Exports metrics too, if the configuration says so. */
+  /** Also exports metrics if that is configured. */
   exportMetrics(metrics: Pick<Metrics, 'read'>): Promise<void>
-  /** Those of destinations, below `/v1`. */
+  /** Adds the routes of destinations, below `/v1`. */
   readonly addApiRoutes: TelemetryDestinations['addApiRoutes']
-  /** Sends what waits. */
+  /** Sends the queued data. */
   close(): Promise<void>
 }
 
 interface TelemetryInput extends DestinationsInput {
-  /** Of this process. */
+  /** The ID of this process. */
   readonly instanceId: string
   readonly runtime: Pick<Runtime, 'now' | 'clock'>
 }
@@ -31,13 +31,13 @@ interface TraceReceiver {
   add(trace: RequestTrace): void
 }
 
-/** One signal that is exported. */
+/** One exported signal. */
 interface Exported {
   counts(): ExportCounts
   close(): Promise<void>
 }
 
-/** How long a process that ends waits for receivers. */
+/** How long an exiting process waits for receivers. */
 const FLUSH_MS = 3_000
 
 export async function createTelemetry(input: TelemetryInput): Promise<Telemetry> {
@@ -115,7 +115,7 @@ async function startMetrics(input: TelemetryInput, metrics: Pick<Metrics, 'read'
     import('../telemetry/otlp/sender.ts'),
   ])
   const { targets, metricIntervalMs: intervalMs } = config.otel
-  // The next interval exports the same sums again: nothing is lost without retries.
+  // The next interval exports the same cumulative sums, so nothing is lost without retries.
   const endpoint = { ...targets.metrics, timeoutMs: Math.min(targets.metrics.timeoutMs, FLUSH_MS) }
   const sender = createSender(endpoint, undefined, 1)
   const onFailure = (reason: string): void => log.warn({ signal: 'metrics', reason }, 'telemetry export failed')

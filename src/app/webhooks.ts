@@ -25,7 +25,7 @@ interface WebhooksInput {
   readonly log: Log
   readonly version: string
   readonly config: Config
-  /** Secret of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
 }
 
@@ -33,11 +33,11 @@ export interface Webhooks {
   readonly recordEvent: RecordEvent
   /** Background jobs by kind. */
   readonly jobs: Readonly<Record<string, JobKind>>
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(app: FastifyInstance, deps: WebhooksApiDeps): Promise<void>
   /** Ends event streams. */
   drain(): void
-  /** Call it when the background work has ended. */
+  /** Call it after the background work has ended. */
   close(): Promise<void>
 }
 
@@ -93,7 +93,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
   }
 }
 
-/** The current key, and the previous one during a change of the installation's secret. */
+/** The current key, and the previous one during a rotation of the installation's secret. */
 function secretsOf({ secret, config: { secret_previous: previous } }: WebhooksInput): WebhookSecrets {
   const purpose = 'webhook secrets'
   return createWebhookSecrets({

@@ -1,6 +1,8 @@
 /**
- * The states and transitions of agents and runs. An agent is the conversation about a repository; a run is one execution,
- * billed separately. The status of an agent is that of its last run. `docs/agents.md` and tests are derived from the tables.
+ * The states and transitions of agents and runs. An agent is the conversation about a repository; a run is one
+ * execution,
+ * billed separately. The status of an agent is that of its last run. `docs/agents.md` and tests are derived from the
+ * tables.
  */
 import type { AgentId, RunId } from './ids.ts'
 
@@ -10,9 +12,9 @@ export type AgentStatus = (typeof AGENT_STATUSES)[number]
 interface Transition {
   readonly from: AgentStatus
   readonly to: AgentStatus
-  /** Cause, in words. */
+  /** The cause in words. */
   readonly when: string
-  /** The webhook event that reports it. */
+  /** The webhook event that reports the transition. */
   readonly event: 'agent.started' | 'agent.completed' | 'agent.failed' | 'agent.cancelled' | undefined
 }
 
@@ -32,12 +34,12 @@ export function transition(from: AgentStatus, to: AgentStatus): Transition | und
   return TRANSITIONS.find((each) => each.from === from && each.to === to)
 }
 
-/** Whether the last run has ended. */
+/** Returns whether the last run has ended. */
 export function isEnded(status: AgentStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-/** Why a run failed: `error.code` of agents and runs. */
+/** The reasons of failed runs: `error.code` of agents and runs. */
 export const RUN_ERRORS = {
   start_timeout: 'No worker started it in time.',
   agents_unavailable: 'The worker has no working sandbox.',
@@ -72,20 +74,21 @@ export const AGENT_EVENT_TYPES = [
   'tool_result',
   /** `{completion_id, tokens, cost_usd, total_cost_usd}`: a call of the model was charged. */
   'usage',
-  /** `{files, insertions, deletions}`: what the run changed. */
+  /** `{files, insertions, deletions}`: the changes of the run. */
   'diff',
 ] as const
 export type AgentEventKind = (typeof AGENT_EVENT_TYPES)[number]
 
 /**
- * Returns the `client_request_id` of a run's model calls, which attributes hold, spool record and completion to the run. Client
+ * Returns the `client_request_id` of a run's model calls, which attributes hold, spool record and completion to the
+ * run. Client
  * request IDs have no slash, so no client can send it.
  */
 export function agentReference(agentId: AgentId, runId: RunId): string {
   return `${agentId}/${runId}`
 }
 
-/** Parses a reference; undefined for an ID of a client. */
+/** Parses a reference. Undefined for an ID of a client. */
 export function readAgentReference(text: string): { readonly agentId: AgentId; readonly runId: RunId } | undefined {
   const [, agentId, runId] = /^(agt_[0-9A-Za-z]+)\/(run_[0-9A-Za-z]+)$/.exec(text) ?? []
   if (agentId === undefined || runId === undefined) return undefined

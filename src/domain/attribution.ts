@@ -1,4 +1,4 @@
-/** Whom a request is for: tags, session and end user, recorded with its cost. */
+/** The attribution of a request: tags, session and end user, recorded with its cost. */
 import { createHash } from 'node:crypto'
 import { isRecord } from '../lib/json.ts'
 import { GatewayError } from './errors.ts'
@@ -17,21 +17,21 @@ const TAG_RULE =
   '1 to 32 characters of `a-z 0-9 _ . : -`, then `=` and a value of 1 to 64 of these characters, such as `customer=northwind`'
 
 export interface Attribution {
-  /** `key=value` each, by key; empty: none. */
+  /** The tags as `key=value`, sorted by key. Empty if there are none. */
   readonly tags: readonly string[]
-  /** Name of the client's session. */
+  /** The name of the client's session. */
   readonly session: string | undefined
   /** Hash of the client's name for its user, see `endUserHash`. */
   readonly endUser: string | undefined
 }
 
-/** What the headers of a request say; absent where they say nothing. */
+/** The attribution in the headers of a request. Fields are absent if the headers have none. */
 export interface AttributionHeaders {
   readonly tags?: string | undefined
   readonly session?: string | undefined
 }
 
-/** Headers that name a session, the first one counts: ours, Claude Code's, and those of Codex. */
+/** The headers that name a session, in order of precedence: ours, Claude Code's, and those of Codex. */
 const SESSION_HEADERS = [
   'x-turnpike-session',
   'x-claude-code-session-id',
@@ -43,7 +43,7 @@ const SESSION_HEADERS = [
 ] as const
 const SESSION = /^[\w.:-]{1,128}$/
 
-/** Sessions with other characters than `[A-Za-z0-9_.:-]` or more than 128 are ignored. Undefined: nothing is said. */
+/** Ignores sessions with characters other than `[A-Za-z0-9_.:-]` or more than 128. Undefined without attribution. */
 export function readAttributionHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): AttributionHeaders | undefined {
@@ -68,9 +68,9 @@ export interface AttributionSources {
 }
 
 export interface RequestAttribution {
-  /** Undefined: nothing is said. */
+  /** Undefined if the request has no attribution. */
   readonly attribution: Attribution | undefined
-  /** Members of `metadata` that are no tags. */
+  /** The members of `metadata` that are not tags. */
   readonly ignored: readonly string[]
 }
 
@@ -107,7 +107,7 @@ export function attributionOf({ caller, headers, body }: AttributionSources): Re
   return { attribution: { tags: tagTexts(tags), session, endUser }, ignored }
 }
 
-/** @returns What of it is no tag. The header replaces it; defaults of the key do not. */
+/** @returns the members that are not tags. The header replaces them; defaults of the key do not. */
 function addMetadata(
   tags: Map<string, string>,
   metadata: unknown,
@@ -128,7 +128,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** `customer=northwind, env=prod`. Throws 400. */
+/** Parses tags such as `customer=northwind, env=prod`. Throws 400. */
 export function parseTags(text: string): ReadonlyMap<string, string> {
   const tags = new Map<string, string>()
   for (const part of text.split(',')) {
@@ -144,13 +144,13 @@ export function parseTags(text: string): ReadonlyMap<string, string> {
   return tags
 }
 
-/** Empty where there is no `=`. */
+/** Empty without an `=`. */
 export function splitTag(tag: string): readonly [key: string, value: string] {
   const at = tag.indexOf('=')
   return at === -1 ? [tag, ''] : [tag.slice(0, at), tag.slice(at + 1)]
 }
 
-/** `key=value` each, by key. */
+/** Returns the tags as `key=value`, sorted by key. */
 export function tagTexts(tags: ReadonlyMap<string, string>): readonly string[] {
   return [...tags].map(([key, value]) => `${key}=${value}`).toSorted()
 }
@@ -176,7 +176,7 @@ export function endUserOf(accountId: AccountId, text: string): string {
   return /^[0-9a-f]{32}$/.test(text) ? text : endUserHash(accountId, text)
 }
 
-/** As stored. Undefined: none. */
+/** Returns the tags as stored. Undefined if there are none. */
 export function tagsText(tags: readonly string[] | undefined): string | undefined {
   return tags === undefined || tags.length === 0 ? undefined : tags.join(',')
 }
@@ -186,7 +186,7 @@ export function tagsOfText(text: string | null): Record<string, string> {
   return text === null ? {} : Object.fromEntries(text.split(',').map(splitTag))
 }
 
-/** Columns of a completion or a hold. Undefined: they say nothing. */
+/** The columns of a completion or a hold. Undefined without attribution. */
 export function storedAttribution(row: {
   readonly tags: string | null
   readonly session_id: string | null

@@ -8,7 +8,7 @@ export interface AuditEvent {
   readonly action: string
   /** ID of the affected object; undefined: the account itself. */
   readonly subject: string | undefined
-  /** `denied`: it was attempted and rejected. */
+  /** `denied`: the action was attempted and rejected. */
   readonly result: 'done' | 'denied'
   readonly address: string | undefined
   readonly userAgent: string | undefined
@@ -19,7 +19,7 @@ export interface AuditEvent {
 
 export interface AuditActor {
   readonly kind: 'key' | 'token' | 'session' | 'command_line' | 'system'
-  /** Of the key, the device or the user; undefined for the command line and the system. */
+  /** The ID of the key, the device or the user. Undefined for the command line and the system. */
   readonly id: string | undefined
   /** Label at that time: the e-mail address, the name of the key. */
   readonly name: string | undefined

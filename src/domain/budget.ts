@@ -1,9 +1,9 @@
-/** Budgets: how much of what may be spent in a window of time, at every level of an account. */
+/** Budgets: the most that a subject may spend in a window of time, at every level of an account. */
 import type { CalendarUnit } from '../lib/calendar-window.ts'
 import type { AccountId, BudgetId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
 
-/** In the order in which a refusal names them. */
+/** The levels, in the order in which a rejection names them. */
 export const BUDGET_LEVELS = ['account', 'team', 'member', 'key', 'tag'] as const
 export type BudgetLevel = (typeof BUDGET_LEVELS)[number]
 
@@ -13,10 +13,10 @@ export type BudgetWindow = (typeof BUDGET_WINDOWS)[number]
 export const BUDGET_ACTIONS = ['block', 'warn'] as const
 export type BudgetAction = (typeof BUDGET_ACTIONS)[number]
 
-/** Budgets of one subject. */
+/** The most budgets of one subject. */
 export const MAX_BUDGETS = 10
 
-/** What a budget limits. `id`: of the account, team, user or key; of a tag `key=value`. */
+/** The subject that a budget limits. `id`: of the account, team, user or key; of a tag `key=value`. */
 export interface BudgetSubject {
   readonly level: BudgetLevel
   readonly id: string
@@ -26,18 +26,18 @@ export interface OwnedSubject extends BudgetSubject {
   readonly accountId: AccountId
 }
 
-/** A subject among those of its account. */
+/** The key of a subject within its account. */
 export function subjectName({ level, id }: BudgetSubject): string {
   return `${level} ${id}`
 }
 
-/** What is set for a budget. */
+/** The settings of a budget. */
 export interface BudgetTerms {
   readonly limitNanoUsd: NanoUsd
   readonly window: BudgetWindow
-  /** IANA name. */
+  /** An IANA name. */
   readonly timezone: string
-  /** Start of the first window, Unix milliseconds; undefined: windows of the calendar. */
+  /** The start of the first window in Unix milliseconds. Undefined for windows of the calendar. */
   readonly startsAt: number | undefined
   readonly action: BudgetAction
 }
@@ -54,14 +54,14 @@ export interface BudgetRaise {
 /** A budget in its current window. Times are Unix milliseconds. */
 export interface BudgetStatus extends BudgetTerms, BudgetSubject {
   readonly budgetId: BudgetId
-  /** With the raises that are in force. */
+  /** The limit with the raises that are in force. */
   readonly raisedLimitNanoUsd: NanoUsd
   readonly spentNanoUsd: NanoUsd
   readonly heldNanoUsd: NanoUsd
   readonly windowStart: number
-  /** Undefined: it never resets, or has not begun. */
+  /** Undefined if the budget never resets or has not begun. */
   readonly resetsAt: number | undefined
-  /** When it is spent at the pace of this window; undefined: not within it. */
+  /** When the budget will be spent at the pace of this window. Undefined if that is not within the window. */
   readonly exhaustedAt: number | undefined
   readonly raises: readonly BudgetRaise[]
 }
@@ -69,13 +69,13 @@ export interface BudgetStatus extends BudgetTerms, BudgetSubject {
 interface Pace {
   readonly spentNanoUsd: NanoUsd
   readonly limitNanoUsd: NanoUsd
-  /** Since when it was spent. */
+  /** When it was spent. */
   readonly since: number
   readonly resetsAt: number | undefined
   readonly now: number
 }
 
-/** The time at which a limit is reached at the pace so far; undefined: not before the reset, or nothing was spent. */
+/** Returns when a limit is reached at the pace so far. Undefined if not before the reset, or if nothing was spent. */
 export function forecastExhaustion({ spentNanoUsd, limitNanoUsd, since, resetsAt, now }: Pace): number | undefined {
   if (spentNanoUsd >= limitNanoUsd) return now
   const elapsed = now - since

@@ -1,5 +1,6 @@
 /**
- * Chat completions, independent of providers: the request of a client, the events of an answer. Messages, tools and response
+ * Chat completions, independent of providers: the request of a client, the events of an answer. Messages, tools and
+ * response
  * formats keep the shape of the OpenAI chat-completions API, so that the most common route copies nothing.
  */
 
@@ -7,7 +8,7 @@ import type { Task } from './task.ts'
 
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
-/** Of a document whose text the answer is to cite, with the position of what it cites. */
+/** A document that the answer can cite, with the position of the cited text. */
 export interface Citable {
   readonly title?: string
   /** The text without its title, whole or in pieces; absent: the file of the part. */
@@ -81,7 +82,7 @@ export interface ServerTool {
   readonly name: string
   /** Path in the request: `tools[2]`, or `tools[2].type`. */
   readonly param: string
-  /** As the client wrote it. */
+  /** The tool as the client wrote it. */
   readonly wire: Readonly<Record<string, unknown>>
   /** Limit of one call, if the client sets one. */
   readonly maxUses?: number
@@ -150,7 +151,7 @@ export interface ChatRequest {
   readonly store?: boolean
   readonly prediction?: unknown
   readonly modalities?: readonly string[]
-  /** Absent: a chat completion. */
+  /** Absent for a chat completion. */
   readonly task?: Task
   /** The request has `functions`, the older form of `tools`: the answer has `function_call`. */
   readonly legacyFunctions?: boolean
@@ -158,25 +159,25 @@ export interface ChatRequest {
   readonly customToolsAsFunctions?: boolean
   /** The request came by another API: a host receives only those fields of `extra` that it is known to have. */
   readonly isTranslated?: boolean
-  /** For hosts that speak the protocol of the client's API. */
+  /** The request for hosts that use the protocol of the client's API. */
   readonly native?: NativeRequest
-  /** What the request says of routing; never forwarded. */
+  /** The routing fields of the request, which are never forwarded. */
   readonly routing?: RequestedRouting
   /** All other top-level fields. Forwarded to OpenAI-compatible providers only. */
   readonly extra: Readonly<Record<string, unknown>>
 }
 
-/** The header that says what the fields of routing say, for clients that cannot add fields. */
+/** The header with the routing fields, for clients that cannot add fields to the body. */
 export const ROUTING_HEADER = 'x-turnpike-routing'
 
-/** Which models may answer a request, as the client wishes. */
+/** The client's preferences for the models that may answer. */
 export interface RequestedRouting {
   /** IDs to try after `model`, in order. */
   readonly models?: readonly string[]
   readonly provider?: ProviderPreferences
 }
 
-/** Which providers may answer, and in which order, as the client wishes. Absent: as the operator has it. */
+/** The client's preferences for providers and their order. Absent fields leave it to the operator. */
 export interface ProviderPreferences {
   /** Names of providers that are tried first, in this order. */
   readonly order?: readonly string[]
@@ -186,7 +187,7 @@ export interface ProviderPreferences {
   readonly ignore?: readonly string[]
   readonly sort?: RequestedSort
   readonly maxPrice?: MaxPrice
-  /** False: those of `order` only; without it, the best provider only. */
+  /** False allows only those of `order`; without it, only the best provider. */
   readonly allowFallbacks?: boolean
   /** `deny`: only deployments that do not keep data to train on. */
   readonly dataCollection?: 'allow' | 'deny'
@@ -194,7 +195,7 @@ export interface ProviderPreferences {
   readonly zdr?: boolean
   /** Only deployments in one of these regions. */
   readonly regions?: readonly string[]
-  /** Only deployments that get every parameter of the request. */
+  /** Only deployments that receive every parameter of the request. */
   readonly requireParameters?: boolean
 }
 
@@ -203,11 +204,11 @@ export type SortOrder = (typeof SORT_ORDERS)[number]
 
 export interface RequestedSort {
   readonly by: SortOrder
-  /** Whether models change places too; otherwise each one's deployments are sorted for themselves. */
+  /** Whether the sort order applies across models; otherwise the deployments of each model are sorted separately. */
   readonly acrossModels: boolean
 }
 
-/** Most that a model's price may say. */
+/** The highest price that a model may have. */
 export interface MaxPrice {
   /** Micro-dollars per million tokens. */
   readonly inputMicroUsd?: number
@@ -216,25 +217,25 @@ export interface MaxPrice {
   readonly perImageNanoUsd?: number
 }
 
-/** A request as its client wrote it, which hosts of the same protocol get without a translation. */
+/** A request as its client wrote it, which hosts of the same protocol receive without translation. */
 export interface NativeRequest {
   /** ID of the protocol. */
   readonly protocol: string
-  /** Checked as far as it is translated. */
+  /** The body, of which the translated fields are validated. */
   readonly body: Readonly<Record<string, unknown>>
   /** The fields of `body` that have no translation. */
   readonly extra: Readonly<Record<string, unknown>>
   /** Headers that belong to the request, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** The path of the first content or tool without which the request would mean something else: other protocols reject it. */
+  /** The path of the first content or tool that is essential to the request and that other protocols reject. */
   readonly essential?: string | undefined
-  /** What other protocols leave out, for `x-turnpike-warnings`. */
+  /** The fields that other protocols omit, for `x-turnpike-warnings`. */
   readonly dropped: readonly string[]
   /** Blocks and fields whose tokens the translation lacks. */
   readonly untranslated: readonly unknown[]
   /** Tools that the provider describes to the model and the client executes. */
   readonly builtInTools: number
-  /** The longest lifetime of the prompt cache that is asked for. */
+  /** The longest requested lifetime of the prompt cache. */
   readonly caching?: '5m' | '1h' | undefined
 }
 
@@ -250,13 +251,13 @@ export interface Usage {
   readonly promptTokens?: number
   readonly completionTokens?: number
   readonly cachedTokens?: number
-  /** All lifetimes together. */
+  /** The tokens of all lifetimes together. */
   readonly cacheWriteTokens?: number
   /** Part of `cacheWriteTokens`. */
   readonly cacheWrite1hTokens?: number
   /** Part of `cacheWriteTokens`. */
   readonly cacheWrite12hTokens?: number
-  /** Includes cached ones. */
+  /** Includes cached tokens. */
   readonly audioInputTokens?: number
   /** Part of `cachedTokens` and of `audioInputTokens`. */
   readonly cachedAudioTokens?: number
@@ -265,7 +266,7 @@ export interface Usage {
   readonly imageOutputTokens?: number
   /** Uses of tools that the provider runs, by their name in prices: `web_search`, … */
   readonly serverToolUses?: Readonly<Record<string, number>>
-  /** Of the answer, in the provider's words. */
+  /** The service tier of the answer, in the provider's words. */
   readonly serviceTier?: string
 }
 /** The fields of usage that count tokens. */
@@ -273,17 +274,17 @@ export type TokenField = Exclude<keyof Usage, 'serverToolUses' | 'serviceTier'>
 
 interface TextEvent {
   readonly type: 'text'
-  /** Which choice, from 0. */
+  /** The index of the choice, from 0. */
   readonly index: number
   readonly text: string
-  /** The wire's `logprobs` object for this text, when requested. */
+  /** The wire's `logprobs` object for this text, if requested. */
   readonly logprobs?: unknown
 }
 interface ReasoningEvent {
   readonly type: 'reasoning'
   readonly index: number
   readonly text: string
-  /** Of all reasoning text since the last signature, where the provider signs it. Comes alone, with empty text. */
+  /** The provider's signature of all reasoning text since the last one. It arrives alone, with empty text. */
   readonly signature?: string
   /** Encrypted reasoning, whole. Comes alone, with empty text. */
   readonly redacted?: string
@@ -306,7 +307,10 @@ export interface ToolCallEvent {
   /** Set on every fragment of a call of a custom tool, whose `arguments` are free text. */
   readonly custom?: true
 }
-/** A field of the message that the gateway only forwards: `annotations`, `audio`, a provider's context. Later ones replace. */
+/**
+ * A field of the message that the gateway only forwards: `annotations`, `audio`, a provider's context. Later ones
+ * replace.
+ */
 export interface ExtensionEvent {
   readonly type: 'extension'
   readonly index: number
@@ -319,13 +323,13 @@ interface FinishEvent {
   readonly reason: FinishReason
   /** The provider's own term. */
   readonly raw: string
-  /** The stop sequence that ended the text, where the provider names it. */
+  /** The stop sequence that ended the text, if the provider reports it. */
   readonly stopSequence?: string
-  /** The provider sent `content: null`, which the client gets, too. */
+  /** The provider sent `content: null`, which the client also receives. */
   readonly contentIsNull?: boolean
 }
 /**
- * A part of the answer in the provider's own words, which clients of an API of the same protocol get unaltered: `start`
+ * A part of the answer in the provider's own form, which clients of the same protocol receive unaltered: `start`
  * opens a content block, `delta` continues the open one, `stop` ends it; `message` has fields beside the content.
  */
 export interface NativeEvent {

@@ -7,19 +7,22 @@ import type { NanoUsd } from './money.ts'
 import type { UsageDetail } from './price/price.ts'
 
 /**
- * `completed`: the client got a complete answer. `failed`: nothing was generated for it. `incomplete`: the provider broke off.
+ * `completed`: the client received a complete answer. `failed`: nothing was generated. `incomplete`: the provider
+ * broke off.
  * `client_left`: the client disconnected.
  */
 export type CompletionStatus = 'completed' | 'failed' | 'client_left' | 'incomplete'
 
 /**
- * Who counted the tokens: the provider, or the gateway by estimate. `bounded`: the provider reported impossible usage, and the
+ * Who counted the tokens: the provider, or the gateway by estimate. `bounded`: the provider reported impossible
+ * usage, and the
  * nearest possible figures are charged.
  */
 export type UsageSource = 'provider' | 'estimated' | 'bounded'
 
 /**
- * Outcome of one call to a provider: `answered`, or the reason for the next attempt. `abandoned`: the client disconnected, or
+ * Outcome of one call to a provider: `answered`, or the reason for the next attempt. `abandoned`: the client
+ * disconnected, or
  * the gateway ended the request.
  */
 export type AttemptOutcome =
@@ -35,8 +38,10 @@ export type AttemptOutcome =
   | 'cut'
 
 /**
- * Why another model may answer in place of one that could not. `overloaded`: 429, 503, 529, or its providers have no capacity
- * left. `server_error`: any other failure of the provider. `unavailable`: its credential or account is refused, it does not
+ * The reason why another model may answer instead of a failed one. `overloaded`: 429, 503, 529, or its providers have
+ * no capacity
+ * left. `server_error`: any other failure of the provider. `unavailable`: its credential or account is refused, it
+ * does not
  * know the model, or its breaker is open.
  */
 export const FALLBACK_REASONS = [
@@ -66,11 +71,11 @@ export interface AttemptNote {
   readonly status: number
   /** Milliseconds since the request's arrival. */
   readonly startedMs: number
-  /** To the first event of the answer, or to the failure. */
+  /** Milliseconds to the first event of the answer, or to the failure. */
   readonly durationMs: number
-  /** Why another model might answer next, of a failure where several models may. */
+  /** The reason why another model may answer next, for a failure with fallback models. */
   readonly reason?: FallbackReason | undefined
-  /** The account's own credential that it was made with; absent: the operator's. */
+  /** The account's own credential that was used. Absent for the operator's. */
   readonly credentialId?: ProviderCredentialId
 }
 
@@ -90,9 +95,9 @@ export interface CompletionRecord {
   readonly cachedTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
-  /** Seldom classes of usage; absent: there are none. */
+  /** Rare classes of usage. Absent if there are none. */
   readonly usageDetail?: UsageDetail | undefined
-  /** What is charged. */
+  /** The charged amount. */
   readonly costNanoUsd: NanoUsd
   /** Cost beyond the charge, above the overrun cap of the account. Set by the ledger. */
   readonly unbilledNanoUsd?: NanoUsd | undefined
@@ -103,26 +108,26 @@ export interface CompletionRecord {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly durationMs: number
-  /** From the request's arrival to the first byte written to the client; undefined if none was. */
+  /** Milliseconds from the request's arrival to the first byte written to the client. Undefined if none was written. */
   readonly firstByteMs: number | undefined
   /** Calls made to providers. */
   readonly attempts: number
-  /** Outcomes, if there was more than one call, or a failed one; the latest 10. */
+  /** The latest 10 outcomes, if there was more than one call or a failed one. */
   readonly attemptLog: readonly AttemptNote[] | undefined
   readonly clientRequestId: string | undefined
-  /** Absent: chat completions. */
+  /** Absent for chat completions. */
   readonly api?: RecordedApi | undefined
-  /** Absent: of no team. */
+  /** Absent without a team. */
   readonly teamId?: TeamId | undefined
   /** Tags, session and end user; absent: none. */
   readonly attribution?: Attribution | undefined
-  /** `req_…` of the HTTP request; absent: unknown. */
+  /** `req_…` of the HTTP request. Absent if unknown. */
   readonly requestId?: string | undefined
 }
 
-/** The newest ones. */
+/** The newest notes are kept. */
 const MAX_NOTES = 10
-/** Of a provider or model, whose names the configuration does not limit. */
+/** The length of a provider's or model's name, which the configuration does not limit. */
 const MAX_NAME_LENGTH = 200
 
 export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
@@ -157,15 +162,15 @@ export const COMPLETION_CHANNEL = 'turnpike:completion'
 
 export interface CompletionSignal {
   readonly record: CompletionRecord
-  /** Milliseconds of the gateway itself until the first byte; undefined without an answer. */
+  /** Milliseconds that the gateway itself needed until the first byte. Undefined without an answer. */
   readonly overheadMs: number | undefined
   /** Usage that the provider reported, if it is outside the possible range. */
   readonly reported?: ReportedTotals | undefined
-  /** Undefined: the request is not traced. */
+  /** Undefined if the request is not traced. */
   readonly trace?: TraceContext | undefined
 }
 
-/** Tokens. */
+/** Totals in tokens. */
 export interface ReportedTotals {
   readonly promptTokens: number
   readonly completionTokens: number
@@ -179,21 +184,23 @@ export interface LastAudit {
 }
 
 /**
- * The connection of a client, as the data plane uses it. Methods, no getters: an object literal with a getter has a hidden
+ * The connection of a client, as the data plane uses it. Methods, no getters: an object literal with a getter has a
+ * hidden
  * class of its own, which keeps the object alive until the next full garbage collection.
  */
 export interface ClientConnection {
   /** Calls the listener once when the client disconnects before the end of its answer; at once if it already has. */
   onLeave(listener: () => void): void
-  /** Whether the head of an event stream was sent, so that errors must be reported in the stream. */
+  /** Returns whether the head of an event stream was sent, so that errors must be reported in the stream. */
   streaming(): boolean
   /**
-   * Announces an event stream. Its head waits for the first write or 10 s of silence; then `keepAlive` fills each 10 s of
+   * Announces an event stream. Its head waits for the first write or 10 s of silence; then `keepAlive` fills each 10
+   * s of
    * silence.
    * @param keepAlive A whole event or comment; a comment unless set.
    */
   expectStream(headers: () => Record<string, string>, keepAlive?: string): void
-  /** @returns A promise to await where the client reads more slowly than this writes, else undefined. */
+  /** @returns a promise to await if the client reads more slowly than the gateway writes, else undefined. */
   write(text: string): Promise<void> | undefined
   endStream(): void
   sendJson(body: string, headers: Record<string, string>): void

@@ -9,7 +9,7 @@ import type { NanoUsd } from './money.ts'
 /** Limits that a hold must not exceed, in the order of errors. Check, hold and settlement use this list. */
 export const CREDIT_SCOPES = ['credit', 'account_budget', 'key_budget'] as const
 export type CreditScope = (typeof CREDIT_SCOPES)[number]
-/** What a hold did not fit: one of these, or a budget of another level. */
+/** The limit that a hold exceeded: one of these, or a budget of another level. */
 export type RefusalScope = CreditScope | `${BudgetLevel}_budget`
 
 /** Minimum tokens of a request without `max_tokens`, which is reduced to what is affordable. */
@@ -20,7 +20,10 @@ export interface HoldRates {
   /** Micro-dollars per million tokens, which is pico-dollars a token. */
   readonly inputMicroUsd: number
   readonly outputMicroUsd: number
-  /** Amounts independent of these tokens: fees of calls, images and server tools, and tokens that the hold adds in advance. */
+  /**
+   * Amounts independent of these tokens: fees of calls, images and server tools, and tokens that the hold adds in
+   * advance.
+   */
   readonly fixedNanoUsd: number
 }
 
@@ -37,21 +40,21 @@ export interface HoldRequest {
   readonly stream: boolean
   /** Expected number; `rates.fixedNanoUsd` covers the rest of the upper bound. See `gateway/worst-case.ts`. */
   readonly promptTokens: number
-  /** Maximum of one choice. */
+  /** The maximum of one choice. */
   readonly outputTokens: number
   readonly choices: number
-  /** Whether `outputTokens` may be lowered, down to `MIN_FLEXIBLE_TOKENS`: the client named no maximum. */
+  /** Whether `outputTokens` may be lowered, down to `MIN_FLEXIBLE_TOKENS`, because the client set no maximum. */
   readonly flexible: boolean
   /** The amount is a rough bound: a rejection raises no alert. */
   readonly tentative?: boolean
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly clientRequestId: string | undefined
-  /** All candidates are called with the account's own credentials: `rates` are this share of the model's, in millionths. */
+  /** Set if all candidates use the account's own credentials: `rates` are this share of the model's, in millionths. */
   readonly byokFeePpm?: number | undefined
-  /** Absent: chat completions. */
+  /** Absent for chat completions. */
   readonly api?: RecordedApi | undefined
-  /** What else has budgets that count, besides the account, the team, the key and its person: the request's tags. */
+  /** The tags of the request, which may have budgets in addition to those of the account, team, key and person. */
   readonly subjects?: readonly BudgetSubject[] | undefined
   /** Tags, session and end user; absent: none. */
   readonly attribution?: Attribution | undefined
@@ -63,9 +66,9 @@ export interface Hold {
   readonly id: CompletionId
   readonly accountId: AccountId
   readonly keyId: KeyId
-  /** Of one choice; less than requested where a flexible request did not fit. */
+  /** The limit of one choice. It is lower than requested if a flexible request did not fit. */
   readonly outputTokens: number
-  /** Grows with `extend`. */
+  /** The held amount, which `extend` raises. */
   amountNanoUsd: NanoUsd
   /** Admitted without database, within the exposure that the operator allows: it has no row. */
   readonly unrecorded: boolean
@@ -79,9 +82,9 @@ export interface RunningEstimate {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanoUsd: NanoUsd
-  /** Where another model than the held one answers: that model and its price. */
+  /** The answering model and its price if it differs from the held one. */
   readonly fallback?: { readonly model: string; readonly priceVersion: string } | undefined
-  /** It runs with the account's own credential: `costNanoUsd` is this share of the cost, in millionths. */
+  /** Set if the account's own credential is used: `costNanoUsd` is this share of the cost, in millionths. */
   readonly byokFeePpm?: number | undefined
 }
 
@@ -97,25 +100,28 @@ export interface SavedResult {
   readonly accountId: AccountId
   readonly endpoint: string
   readonly key: string
-  /** Undefined: it was too large to save. */
+  /** Undefined if the answer was too large to save. */
   readonly answer: SavedAnswer | undefined
 }
 
 /** Credit for the gateway and for agents. Implemented by `features/credit`. */
 export interface CreditPort {
   /**
-   * Commits a hold, before which nothing may be sent to a provider. Rejects with `GatewayError`: 402 (`insufficient_credit`,
-   * `account_budget_exceeded` and those of other levels) with required and remaining amounts, or `database_unavailable`.
+   * Commits a hold, before which nothing may be sent to a provider. Rejects with `GatewayError`: 402
+   * (`insufficient_credit`,
+   * `account_budget_exceeded` and those of other levels) with required and remaining amounts, or
+   * `database_unavailable`.
    */
   hold(request: HoldRequest): Promise<Hold>
   /** Call it before the first byte is sent to a provider. Never throws, never waits. */
   dispatched(hold: Hold): void
-  /** Raises a hold. False: it exceeds a limit, or the database is unavailable; the hold is unchanged. */
+  /** Raises a hold. Returns false, without a change, if it would exceed a limit or the database is unavailable. */
   extend(hold: Hold, nanoUsd: NanoUsd): Promise<boolean>
   /** Releases a hold for which no provider did anything. */
   release(hold: Hold): void
   /**
-   * Charges a request and ends its hold. On return the settlement survives a crash of this process; on resolution it is in
+   * Charges a request and ends its hold. On return the settlement survives a crash of this process; on resolution it
+   * is in
    * the database. Never rejects or throws. Call it before the last byte of the answer is sent.
    */
   settle(hold: Hold, record: CompletionRecord, kept?: SavedResult): Promise<void>
@@ -124,8 +130,10 @@ export interface CreditPort {
 /** A repeat of a request with the same `Idempotency-Key`, or the first. Implemented by `features/idempotency`. */
 export interface IdempotencyPort {
   /**
-   * Resolves when this request may run, or with the answer of an earlier one. Waits while another runs, unless its stream can
-   * be shared. Rejects with `GatewayError` (409) when the key was used for another body, or its outcome is unknown, too large
+   * Resolves when this request may run, or with the answer of an earlier one. Waits while another runs, unless its
+   * stream can
+   * be shared. Rejects with `GatewayError` (409) when the key was used for another body, or its outcome is unknown,
+   * too large
    * or expired.
    */
   begin(request: IdempotentRequest): Promise<IdempotentStart>
@@ -138,9 +146,9 @@ export interface IdempotentRequest {
   readonly key: string
   /** The parsed JSON body. */
   readonly body: unknown
-  /** `fingerprintOf` endpoint and body; undefined: not computed yet. */
+  /** `fingerprintOf` endpoint and body. Undefined if it was not computed yet. */
   readonly fingerprint?: Uint8Array | undefined
-  /** ID of the result. */
+  /** The ID of the result. */
   readonly subjectId: string
   /** Maximum wait for another request, in milliseconds. */
   readonly patienceMs: number
@@ -153,13 +161,14 @@ export interface IdempotentRequest {
 export type IdempotentStart =
   | { readonly kind: 'replay'; readonly answer: SavedAnswer }
   | { readonly kind: 'run'; readonly run: IdempotentRun }
-  /** A stream that runs in this process, or in another. */
+  /** A stream that runs in this process or in another one. */
   | { readonly kind: 'shared'; readonly subjectId: string }
   | { readonly kind: 'elsewhere'; readonly subjectId: string; readonly instanceId: string }
 
 export interface IdempotentRun {
   /**
-   * Call it when the hold is committed, before anything is sent to a provider. False: this process stalled for longer than its
+   * Call it when the hold is committed, before anything is sent to a provider. False: this process stalled for longer
+   * than its
    * lease on the key, and another may run the request; release the hold. Also release an `unrecorded` hold, which other
    * processes cannot see.
    */
@@ -168,18 +177,18 @@ export interface IdempotentRun {
   waiting(): number
   /** The stream can be shared: waiting repeats resolve as `shared`. */
   shared(): void
-  /** Returns the result to commit with the charge. Undefined: the answer is too large to save. */
+  /** Returns the result to commit with the charge. Undefined if the answer is too large to save. */
   result(answer: SavedAnswer | undefined): SavedResult
-  /** The result is committed: waiting repeats get it. */
+  /** Notes that the result is committed: waiting repeats receive it. */
   committed(answer: SavedAnswer | undefined): void
-  /** Nothing was charged: frees the key; waiting repeats get the same answer. */
+  /** Frees the key, because nothing was charged. Waiting repeats receive the same answer. */
   freed(answer: SavedAnswer): void
 }
 
 /** An account and its plan. */
 export interface CreditedAccount {
   readonly id: AccountId
-  /** Name of its plan. */
+  /** The name of its plan. */
   readonly plan: string
 }
 
@@ -196,18 +205,18 @@ export function defaultOverrunNanoUsd(monthlyCreditNanoUsd: NanoUsd): NanoUsd {
 }
 
 export interface AccountCredit {
-  /** Undefined: no limit; the plan is postpaid. */
+  /** Undefined if a postpaid plan has no limit. */
   readonly remainingNanoUsd: NanoUsd | undefined
   /** The sum of the account's ledger. */
   readonly balanceNanoUsd: NanoUsd
-  /** Reserved by requests in flight. */
+  /** The amount that requests in flight reserve. */
   readonly heldNanoUsd: NanoUsd
   readonly monthlyBudgetNanoUsd: NanoUsd | undefined
-  /** Percentages, ascending. */
+  /** Percentages in ascending order. */
   readonly alertThresholds: readonly number[]
 }
 
-/** Absent: unchanged. A budget of null: none. */
+/** Absent fields stay unchanged. A budget of null removes it. */
 export interface CreditSettings {
   readonly monthlyBudgetNanoUsd?: NanoUsd | null
   /** Null: the default of the plan. For operators. */
@@ -218,7 +227,8 @@ export interface CreditSettings {
 /** Implemented by `features/credit`. */
 export interface AccountCreditPort {
   /**
-   * Returns the credit of the account in the current month, after granting an allowance that is due; while the database is
+   * Returns the credit of the account in the current month, after granting an allowance that is due; while the
+   * database is
    * read-only, without granting it.
    */
   read(account: CreditedAccount): Promise<AccountCredit>

@@ -1,15 +1,15 @@
-/** What an account or a key demands of every deployment that answers its requests. */
+/** The requirements of an account or a key for every deployment that answers its requests. */
 
 export interface DataPolicy {
-  /** `deny`: it does not keep data to train on. */
+  /** `deny`: the provider does not keep data for training. */
   readonly dataCollection?: 'allow' | 'deny' | undefined
-  /** True: it has zero data retention. */
+  /** True: the provider retains no data. */
   readonly zdr?: boolean | undefined
-  /** It runs in one of these. */
+  /** The provider runs the model in one of these regions. */
   readonly regions?: readonly string[] | undefined
 }
 
-/** No deployment fulfils it: for a policy that cannot be read. */
+/** A policy that no deployment meets, for one that cannot be read. */
 const UNFULFILLABLE: DataPolicy = { regions: [] }
 
 /** @param text As `policyText` makes it. */
@@ -22,13 +22,13 @@ export function policyOf(text: string | null): DataPolicy | undefined {
   }
 }
 
-/** Undefined where there are none, so that a request without policies costs nothing. */
+/** Undefined if there are no policies, so that requests without them pay nothing. */
 export function storedPolicies(texts: readonly (string | null)[]): readonly DataPolicy[] | undefined {
   const policies = texts.flatMap((text) => policyOf(text) ?? [])
   return policies.length === 0 ? undefined : policies
 }
 
-/** Null: a policy that demands nothing. */
+/** Returns null for a policy without requirements. */
 export function policyText(policy: DataPolicy | undefined): string | null {
   const { dataCollection, zdr, regions } = policy ?? {}
   const demands = {
@@ -39,7 +39,7 @@ export function policyText(policy: DataPolicy | undefined): string | null {
   return Object.keys(demands).length === 0 ? null : JSON.stringify(demands)
 }
 
-/** Whether what fulfils a policy fulfils the other, too. */
+/** Returns whether a policy includes all requirements of another one. */
 export function isAsStrictAs(policy: DataPolicy | undefined, other: DataPolicy | undefined): boolean {
   if (other?.dataCollection === 'deny' && policy?.dataCollection !== 'deny') return false
   if (other?.zdr === true && policy?.zdr !== true) return false

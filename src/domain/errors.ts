@@ -65,7 +65,7 @@ type ErrorType = (typeof CATALOGUE)[ErrorCode]['type']
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The offending parameter as a path: `messages[2].role`. */
   readonly param?: string | undefined
-  /** Wait before a retry. */
+  /** The wait before a retry. */
   readonly retryAfterMs?: number | undefined
   /** Code that determines status, type and retryability. */
   readonly as?: ErrorCode | undefined
@@ -104,7 +104,7 @@ export class GatewayError extends Error {
   get type(): ErrorType {
     return CATALOGUE[this.#as].type
   }
-  /** Whether the same request may succeed later. */
+  /** Returns whether the same request may succeed later. */
   get retryable(): boolean {
     return this.#retryable ?? CATALOGUE[this.#as].retryable
   }

@@ -10,7 +10,7 @@ const PREFIXES = {
   invoice: 'inv_',
   instance: 'ins_',
   user: 'usr_',
-  /** A device that was connected by the device flow: the owner of its tokens. */
+  /** A device that was connected by the device flow, which owns its tokens. */
   device: 'dev_',
   session: 'ses_',
   invitation: 'ivt_',
@@ -23,7 +23,7 @@ const PREFIXES = {
   job: 'job_',
   /** An account's own credential at a provider. */
   providerCredential: 'pcr_',
-  /** Where an account sends its traces. */
+  /** A receiver of an account's traces. */
   telemetryDestination: 'tds_',
   team: 'team_',
   budget: 'bud_',
@@ -82,7 +82,7 @@ export function completionIdFloor(ms: number): CompletionId {
   return `chatcmpl-${toBase62(Math.max(0, ms), TIME_LENGTH)}` as CompletionId
 }
 
-/** The same for the audit log. Times beyond the range of IDs are limited to it. */
+/** Returns the lowest ID of the audit log at a time. Times beyond the range of IDs are limited to it. */
 export function auditIdFloor(ms: number): AuditId {
   return `aud_${toBase62(Math.min(Math.max(0, ms), 62 ** TIME_LENGTH - 1), TIME_LENGTH)}` as AuditId
 }
@@ -138,7 +138,10 @@ export function toBase62(value: number, length: number): string {
   return text
 }
 
-/** Unix milliseconds at which an ID was made, which `toBase62` wrote after its prefix. Undefined: it is no ID of that kind. */
+/**
+ * Returns the Unix milliseconds at which an ID was created, from the digits after its prefix. Undefined if it is not
+ * an ID of that kind.
+ */
 export function timeOfId(id: string, prefix: (typeof PREFIXES)[Kind]): number | undefined {
   const body = id.slice(prefix.length)
   if (!id.startsWith(prefix) || !/^[0-9A-Za-z]{22}$/.test(body)) return undefined

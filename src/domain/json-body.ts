@@ -1,4 +1,7 @@
-/** Checks request bodies before their fields: JSON objects within limits of size and depth, without prototype pollution. */
+/**
+ * Checks request bodies before their fields: JSON objects within limits of size and depth, without prototype
+ * pollution.
+ */
 
 import { createHash } from 'node:crypto'
 import { canonicalJson, isRecord, type Json } from '../lib/json.ts'
@@ -15,7 +18,8 @@ export const MAX_BODY_VALUES = 200_000
 export const MAX_FIELD_NAMES = 20_000
 
 /**
- * Escape sequences in all strings. Each takes up to 18 ns on the event loop when the request is rendered for a provider. A
+ * Escape sequences in all strings. Each takes up to 18 ns on the event loop when the request is rendered for a
+ * provider. A
  * prompt of so many escaped characters fits no context window, and images have none.
  */
 export const MAX_ESCAPES = 3_000_000
@@ -24,7 +28,8 @@ const LIMITS = { depth: MAX_BODY_DEPTH, arrayItems: MAX_ARRAY_ITEMS, values: MAX
 const SHOWN_CHARACTERS = 200
 
 /**
- * Checks a body before it is parsed: depth, array items, values, escapes, field names, and names that pollute prototypes when
+ * Checks a body before it is parsed: depth, array items, values, escapes, field names, and names that pollute
+ * prototypes when
  * objects are merged (`__proto__`, and a `constructor` with a `prototype`). Linear in its length.
  * @throws GatewayError `invalid_value`.
  */
@@ -65,7 +70,7 @@ function checkEscapes(bytes: Buffer): void {
   throw new GatewayError('invalid_value', `The request body has more than ${MAX_ESCAPES} escape sequences.`)
 }
 
-/** Shorter bodies can exceed the limit of depth only. */
+/** Shorter bodies can exceed only the limit of depth. */
 const SHORT_CHARACTERS = 16 * 1024
 
 /** Combines `checkJsonBytes` and `parseJsonBody`; does not scan short bodies without suspicious text. */
@@ -75,13 +80,15 @@ export function parseCheckedBody(bytes: Buffer): unknown {
   return parseJsonBody(text)
 }
 
-/** Whether text is within all limits whatever its structure is: short, with few brackets and no poisoned names. */
+/**
+ * Returns whether text is within all limits whatever its structure: short, with few brackets and no forbidden names.
+ */
 function isHarmless(text: string): boolean {
   if (text.length > SHORT_CHARACTERS || occurrences(text, '{') + occurrences(text, '[') > MAX_BODY_DEPTH) return false
   return !(text.includes('\\u') || text.includes('__proto__') || text.includes('constructor'))
 }
 
-/** How often a character occurs, at most one more than `MAX_BODY_DEPTH`. */
+/** Returns the number of occurrences of a character, at most one more than `MAX_BODY_DEPTH`. */
 function occurrences(text: string, character: string): number {
   let count = 0
   for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {
@@ -120,32 +127,32 @@ function jsonFault(text: string, reason: string): string {
 export interface BodyFindings {
   /** Length of the body. */
   readonly bytes: number
-  /** Of a chat completion that is valid. */
+  /** The prompt of a valid chat completion. */
   readonly prompt: PromptContent | undefined
-  /** Of a request with an `Idempotency-Key`; see `fingerprint.ts`. */
+  /** The fingerprint of a request with an `Idempotency-Key`; see `fingerprint.ts`. */
   readonly fingerprint: Uint8Array | undefined
 }
 
 export interface ParsedBody {
-  /** Result of `parseJsonBody`. */
+  /** The result of `parseJsonBody`. */
   readonly body: unknown
   readonly findings: BodyFindings
 }
 
 export interface LargeBody {
-  /** Its memory is transferred to the thread: no other code may use it. */
+  /** The memory is transferred to the thread: no other code may use it. */
   readonly bytes: Buffer
-  /** Whose: bodies of several owners are served in rotation. */
+  /** The owner: bodies of several owners are served round-robin. */
   readonly owner: string
-  /** `METHOD /path` of the API whose completion it requests, so that `findings.prompt` is wanted; undefined: of none. */
+  /** `METHOD /path` of the API if it requests a completion, which needs `findings.prompt`. Undefined for others. */
   readonly endpoint: string | undefined
-  /** It has an `Idempotency-Key`, so that `findings.fingerprint` is wanted. */
+  /** The request has an `Idempotency-Key`, which needs `findings.fingerprint`. */
   readonly isKeyed: boolean
-  /** The client has disconnected. */
+  /** Returns whether the client has disconnected. */
   readonly isAbandoned: () => boolean
 }
 
-/** Rejects with `GatewayError`: that of `checkJsonBytes` and `parseJsonBody`, `client_left`, or `overloaded`. */
+/** Rejects with a `GatewayError` of `checkJsonBytes` or `parseJsonBody`, with `client_left`, or with `overloaded`. */
 export type ParseLargeBody = (body: LargeBody) => Promise<ParsedBody>
 
 /** Fingerprint of an idempotent request: endpoint and canonical body. */
@@ -154,8 +161,10 @@ export function fingerprintOf({ endpoint, body }: Pick<IdempotentRequest, 'endpo
 }
 
 /*
- * Measures JSON bytes in one linear pass without allocation: values, field names, depth, lengths of arrays. It stops at the
- * first exceeded limit. It does not validate: for invalid JSON the figures are at least those of the part before the error,
+ * Measures JSON bytes in one linear pass without allocation: values, field names, depth, lengths of arrays. It stops
+ * at the
+ * first exceeded limit. It does not validate: for invalid JSON the figures are at least those of the part before the
+ * error,
  * which suffices to limit the work of the parser.
  */
 
@@ -168,11 +177,11 @@ interface JsonLimits {
 }
 
 interface JsonSize {
-  /** Lower bound where a limit is exceeded. */
+  /** A lower bound if a limit is exceeded. */
   readonly values: number
   /** Occurrences of field names. */
   readonly names: number
-  /** Undefined: within the limits. */
+  /** Undefined if the body is within the limits. */
   readonly excess: JsonExcess | undefined
 }
 
@@ -188,7 +197,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Longer strings are searched with `indexOf`, which is faster for long and slower for short ones. */
+/** Longer strings are searched with `indexOf`, which is faster for long strings and slower for short ones. */
 const SHORT_STRING = 64
 /** Longest spelling of a hostile name: every character as `\u0000`. */
 const LONGEST_SPELLING = 6 * 'constructor'.length
@@ -205,7 +214,7 @@ interface Scan {
   isName: boolean
   /** The last field name was `constructor`, and its value has not begun. */
   isConstructor: boolean
-  /** Of each open container: items so far of an array, -1 or `CONSTRUCTOR` of an object. */
+  /** The state of each open container: the number of items of an array, or -1 or `CONSTRUCTOR` for an object. */
   readonly open: Int32Array
 }
 

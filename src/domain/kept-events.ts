@@ -39,7 +39,7 @@ export function eventsAfter(text: string, after: number | undefined): string {
 interface BrokenEnd {
   readonly code: string
   readonly message: string
-  /** Undefined where the process that had the request is gone. */
+  /** Undefined if the process of the request has ended. */
   readonly requestId?: string | undefined
 }
 

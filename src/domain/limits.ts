@@ -16,7 +16,7 @@ export interface GcraResult {
   /** The new state; unchanged when rejected. Milliseconds on the clock of `now`. */
   readonly restedAt: number
   readonly remaining: number
-  /** Until the limit is full again. */
+  /** The time until the limit is full again. */
   readonly resetMs: number
   /** 0 when allowed. */
   readonly retryAfterMs: number

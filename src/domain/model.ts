@@ -5,7 +5,7 @@ export const CAPABILITIES = ['streaming', 'function_calling', 'vision', 'json_mo
 export type Capability = (typeof CAPABILITIES)[number]
 export type Capabilities = Readonly<Record<Capability, boolean>>
 
-/** What a model's requests are. */
+/** The kinds of models, by the requests that they accept. */
 export const MODEL_KINDS = ['chat', 'embedding', 'rerank'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
@@ -25,25 +25,25 @@ export function wrongKind({ id, kind }: Pick<Model, 'id' | 'kind'>): GatewayErro
 
 /** A provider of a model. Routing prefers the lowest priority, and spreads by weight within a priority. */
 export interface Deployment {
-  /** Name of a configured provider. */
+  /** The name of a configured provider. */
   readonly provider: string
   /** The provider's own name of the model. */
   readonly model: string
   readonly priority: number
   readonly weight: number
-  /** One of the provider's further protocols; absent: its usual one. */
+  /** One of the provider's additional protocols. Absent selects its usual one. */
   readonly protocol?: string | undefined
-  /** Whether the provider may keep data to train on; absent: as the provider's own setting, then as published. */
+  /** Whether the provider may keep data for training. Absent: as configured for the provider, else as published. */
   readonly dataCollection?: 'allow' | 'deny' | undefined
   /** Zero data retention; absent: as the provider's own setting, then as published. */
   readonly zdr?: boolean | undefined
-  /** Where it runs, in the operator's words. */
+  /** The region, in the operator's words. */
   readonly region?: string | undefined
-  /** What the catalogue says of it, which holds at the provider's built-in address. */
+  /** The catalogue's facts, which apply at the provider's built-in address. */
   readonly published?: PublishedFacts | undefined
 }
 
-/** Absent: not known. */
+/** Absent facts are unknown. */
 export interface PublishedFacts {
   readonly dataCollection?: 'allow' | 'deny' | undefined
   readonly zdr?: boolean | undefined
@@ -54,21 +54,21 @@ export interface PublishedFacts {
 export interface PricePeriod {
   readonly price: Price
   readonly version: string
-  /** `-Infinity`: no start. */
+  /** `-Infinity` if the price has no start. */
   readonly startsAt: number
-  /** Exclusive; `Infinity`: no end. */
+  /** Exclusive; `Infinity` if the price has no end. */
   readonly endsAt: number
 }
 
 export const VIRTUAL_STRATEGIES = ['priority', 'weighted', 'cheapest', 'fastest', 'least_busy'] as const
 export const VIRTUAL_STICKINESS = ['conversation', 'user', 'none'] as const
 
-/** What a virtual model stands for. */
+/** The models behind a virtual model. */
 export interface VirtualModel {
   /** IDs of models. */
   readonly candidates: readonly { readonly model: string; readonly weight: number }[]
   readonly strategy: (typeof VIRTUAL_STRATEGIES)[number]
-  /** What the choice is remembered for. */
+  /** The key under which the choice is remembered. */
   readonly sticky: (typeof VIRTUAL_STICKINESS)[number]
 }
 
@@ -82,23 +82,23 @@ export interface Model {
   readonly created: number
   readonly kind: ModelKind
   readonly capabilities: Capabilities
-  /** Whether it reads PDF files; absent: not known, its provider decides. */
+  /** Whether it reads PDF files. Absent leaves it to the provider. */
   readonly pdf?: boolean | undefined
-  /** Whether its answers can follow a JSON schema; absent: not known, its provider decides. */
+  /** Whether its answers can follow a JSON schema. Absent leaves it to the provider. */
   readonly jsonSchema?: boolean | undefined
-  /** Tokens; of an embedding or rerank model, of each input. */
+  /** The window in tokens; for an embedding or rerank model, of each input. */
   readonly contextWindow: number
-  /** Most inputs or documents of one request. Undefined: not known. */
+  /** The most inputs or documents of one request. Undefined if unknown. */
   readonly maxInputs?: number | undefined
-  /** Undefined: not known. */
+  /** Undefined if unknown. */
   readonly maxOutputTokens: number | undefined
-  /** At the time of the lookup. Undefined: not known; the model cannot be called. */
+  /** The price at the time of the lookup. Undefined if unknown, so that the model cannot be called. */
   readonly price: Price | undefined
   /** Permanent name of exactly this price; undefined without a price. */
   readonly priceVersion: string | undefined
-  /** All prices, the earliest first; absent for a single price without start and end. */
+  /** All prices, the earliest first. Absent for a single price without start and end. */
   readonly pricePeriods?: readonly PricePeriod[] | undefined
-  /** Source and ISO date of the price; absent: the operator set it, or there is none. */
+  /** The source and ISO date of the price. Absent if the operator set it or there is none. */
   readonly priceSource?: { readonly url: string; readonly read: string } | undefined
   /** Set on an alias: the ID it stands for. */
   readonly aliasOf: string | undefined
@@ -108,23 +108,23 @@ export interface Model {
   readonly replacement?: string | undefined
   readonly inputModalities: readonly string[]
   readonly supportedParameters: readonly string[]
-  /** IDs of the models that answer in its place, in order, where a request names none. */
+  /** The IDs of its fallback models, in order, unless the request has its own. */
   readonly fallbacks?: readonly string[] | undefined
-  /** Set on a virtual model, which has no price of its own: one of its candidates answers. */
+  /** Set on a virtual model, which has no price: one of its candidates answers. */
   readonly virtual?: VirtualModel | undefined
   readonly deployments: readonly Deployment[]
 }
 
 type Dated = Pick<Model, 'deprecationDate'>
 
-/** Whether the shutdown date is reached. @param now Unix milliseconds. */
+/** Returns whether the shutdown date is reached. @param now Unix milliseconds. */
 export function isDeprecated({ deprecationDate: date }: Dated, now: number): boolean {
   return date !== undefined && Date.parse(date) <= now
 }
 
 /**
  * Returns headers of responses about or from a model: `Sunset` (RFC 8594, an HTTP date) as soon as the date is known,
- * `Deprecation` (RFC 9745, a structured date) from that date on. Undefined: no date is known.
+ * `Deprecation` (RFC 9745, a structured date) from that date on. Undefined if no date is known.
  */
 export function deprecationHeaders(model: Dated, now: number): Readonly<Record<string, string>> | undefined {
   if (model.deprecationDate === undefined) return undefined
@@ -148,7 +148,7 @@ const PRICE_ALERT_MS = 7 * 86_400_000
 
 export interface PriceEnd {
   readonly model: string
-  /** Unix milliseconds at which the model is without a price. */
+  /** Unix milliseconds at which the price ends. */
   readonly endsAt: number
   readonly hasEnded: boolean
 }
@@ -173,17 +173,17 @@ function unpricedFrom(periods: readonly PricePeriod[], now: number): number {
   return Number.POSITIVE_INFINITY
 }
 
-/** `gpt-x ended on 2026-11-21`, `gpt-y ends on 2026-11-30`: the last day of the price, UTC. */
+/** Returns `gpt-x ended on 2026-11-21` or `gpt-y ends on 2026-11-30`: the last day of the price, UTC. */
 export function priceEndText({ model, endsAt, hasEnded }: PriceEnd): string {
   return `${model} ${hasEnded ? 'ended' : 'ends'} on ${new Date(endsAt - 1).toISOString().slice(0, 10)}`
 }
 
 /** The models that clients can use. */
 export interface ModelBook {
-  /** By ID or alias, at its current price. */
+  /** Returns a model by ID or alias, with its current price. */
   find(id: string): Model | undefined
   /** Returns the `count` nearest IDs, nearest first, for error messages. */
   nearest(id: string, count: number): readonly string[]
-  /** With aliases, each after its model; at current prices. */
+  /** All models, each followed by its aliases, with current prices. */
   readonly all: readonly Model[]
 }

@@ -18,7 +18,7 @@ export function parseMicroUsd(usd: number): number | undefined {
 }
 
 const NANO_DECIMALS = 9
-/** Below it numbers are printed with an exponent. */
+/** Smaller numbers are printed with an exponent. */
 const PLAIN_FROM = 1e-6
 
 /**

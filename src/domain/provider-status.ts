@@ -1,7 +1,10 @@
 /** The status of providers as this process sees them, for operators. */
 import type { NanoUsd } from './money.ts'
 
-/** `closed`: served. `open`: not called until `openUntil`, unless no other candidate is left. `half_open`: one request probes it. */
+/**
+ * `closed`: calls are sent. `open`: none are sent until `openUntil`, unless no other candidate is left. `half_open`:
+ * one request probes it.
+ */
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
 /** One model at one provider. */
@@ -9,16 +12,18 @@ export interface DeploymentStatus {
   /** The provider's own name of the model. */
   readonly model: string
   readonly breaker: BreakerState
-  /** Unix milliseconds; undefined unless open. */
+  /** Unix milliseconds. Undefined unless the breaker is open. */
   readonly openUntil: number | undefined
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly failures: number
   /** Calls in flight. */
   readonly inFlight: number
-  /** Smoothed milliseconds to the first event of streams, and to the end of complete answers; undefined before the first. */
+  /**
+   * Smoothed milliseconds to the first event of streams and to the end of whole answers. Undefined before the first.
+   */
   readonly firstEventMs: number | undefined
   readonly wholeAnswerMs: number | undefined
-  /** Since the start of the process: calls, and those that ended in a failure that counts for the breaker. */
+  /** Calls since the start of the process, and those of them that failed in a way that counts for the breaker. */
   readonly calls: number
   readonly failedCalls: number
   readonly lastFailure: { readonly at: number; readonly message: string } | undefined
@@ -28,7 +33,7 @@ export interface DeploymentStatus {
 export interface CredentialStatus {
   /** From 1, in the order of the configuration. */
   readonly number: number
-  /** Unix milliseconds until which it is not used, by model; `*` for all models. Empty: it is used. */
+  /** Unix milliseconds until which the credential is not used, by model; `*` for all models. Empty if it is used. */
   readonly coolingUntil: Readonly<Record<string, number>>
   readonly inFlight: number
 }
@@ -37,16 +42,17 @@ export interface ProviderStatus {
   /** The operator's name for it. */
   readonly name: string
   readonly baseUrl: string
-  /** Undefined: no limit of its own. */
+  /** Undefined without a limit of its own. */
   readonly maxInFlight: number | undefined
   readonly inFlight: number
   /** Requests that wait for capacity. */
   readonly queued: number
   readonly credentials: readonly CredentialStatus[]
-  /** Called since the start of the process. */
+  /** The deployments that were called since the start of the process. */
   readonly deployments: readonly DeploymentStatus[]
   /**
-   * Estimated cost of attempts that ended before their first event, which no client is charged for, since the start of the
+   * Estimated cost of attempts that ended before their first event, for which no client is charged, since the start
+   * of the
    * process: the prompt, and hidden reasoning by its duration.
    */
   readonly unbilledNanoUsd: NanoUsd
@@ -56,16 +62,16 @@ export interface ProviderStatus {
 export type ProviderProbe =
   /** The provider is built in: there is no server to call. */
   | { readonly kind: 'built_in' }
-  /** Nothing was sent: no key is set; the environment variable `variable` would set one. */
+  /** Nothing was sent, because no key is set. The environment variable `variable` would set one. */
   | { readonly kind: 'no_key'; readonly variable: string }
-  /** Nothing was sent: neither machine, file nor token service provided a credential. */
+  /** Nothing was sent, because neither machine, file nor token service provided a credential. */
   | { readonly kind: 'no_credential' }
   /**
    * `answered`: it did not reject the key. `refused`: it rejected the key. `limited`: it limits requests. `failing`: it
    * responded with a server error.
    */
   | { readonly kind: 'answered' | 'refused' | 'limited' | 'failing'; readonly status: number }
-  /** No answer in time. */
+  /** No answer arrived in time. */
   | { readonly kind: 'silent' }
   /** @property reason An error code such as `ECONNREFUSED`. */
   | { readonly kind: 'unreachable'; readonly reason: string }

@@ -8,7 +8,7 @@ export interface StoredEntry {
   readonly kind: StoredKind
   /** ID of the model, or name of the provider. */
   readonly name: string
-  /** Settings as in the file; of a model without its `id`. */
+  /** The settings as in the file; those of a model without its `id`. */
   readonly settings: Readonly<Record<string, unknown>>
 }
 

@@ -1,6 +1,8 @@
 /**
- * Requests that are no conversation: embeddings, rankings and legacy completions. Each is a `ChatRequest` whose messages are
- * its texts, so that one pipeline limits, holds, routes, meters and charges all of them; the task has what is special.
+ * Requests other than conversations: embeddings, rankings and legacy completions. Each is a `ChatRequest` whose
+ * messages are
+ * its texts, so that one pipeline limits, holds, routes, meters and charges all of them. The task has their special
+ * fields.
  */
 
 /** A sequence of numbers, or the base64 of its 32-bit floats, little-endian. */
@@ -11,7 +13,7 @@ export interface EmbeddingTask {
   /** Texts, or token IDs of the model's own tokenizer, in order. */
   readonly inputs: readonly (string | readonly number[])[]
   readonly dimensions?: number
-  /** Absent: the client left it out; its vectors are numbers. */
+  /** Absent if the client omitted it, so that its vectors are numbers. */
   readonly encodingFormat?: 'float' | 'base64'
 }
 
@@ -19,9 +21,9 @@ export interface RerankTask {
   readonly type: 'rerank'
   readonly query: string
   readonly documents: readonly string[]
-  /** Results to return, the best ones; absent: all. */
+  /** The number of best results to return. Absent returns all. */
   readonly topN?: number
-  /** Whether results carry the text of their documents. */
+  /** Whether results contain the text of their documents. */
   readonly returnDocuments: boolean
 }
 
@@ -42,12 +44,12 @@ export interface CompletionTask {
 
 export type Task = EmbeddingTask | RerankTask | CompletionTask
 
-/** Whether the answer is generated text: otherwise it has no output tokens. */
+/** Returns whether the answer is generated text; otherwise it has no output tokens. */
 export function generatesText(task: Task | undefined): boolean {
   return task === undefined || task.type === 'completion'
 }
 
-/** Texts that the model reads one by one: its context window is that of each. */
+/** The texts that the model reads separately: its context window applies to each. */
 export function inputCount(task: Task | undefined): number {
   if (task?.type === 'embedding') return task.inputs.length
   return task?.type === 'rerank' ? task.documents.length : 1
@@ -67,7 +69,7 @@ export function textParam(task: Task | undefined): string {
   }
 }
 
-/** Tokens of inputs that the client sends as token IDs. */
+/** Returns the number of tokens that the client sends as token IDs. */
 export function tokenIdCount({ inputs }: EmbeddingTask): number {
   let tokens = 0
   for (const input of inputs) if (typeof input !== 'string') tokens += input.length

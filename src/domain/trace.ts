@@ -1,6 +1,7 @@
 /**
- * The trace of a request, as the data plane fills it in: identity, times of its steps, attempts, outcome. It exists only
- * while somebody receives traces, and knows no telemetry package. All times are monotonic milliseconds.
+ * The trace of a request, which the data plane completes: identity, times of its steps, attempts, outcome. It exists
+ * only
+ * while a receiver of traces is configured, and knows no telemetry package. All times are monotonic milliseconds.
  */
 import type { TraceContext } from '../lib/trace-context.ts'
 import type { AttemptOutcome, CompletionRecord } from './completion.ts'
@@ -11,16 +12,16 @@ export type TraceStepName = 'queue' | 'hold' | 'settle'
 export interface TraceStep {
   readonly name: TraceStepName
   readonly at: number
-  /** `queue`: milliseconds waited. `hold`, `settle`: nano-dollars. */
+  /** `queue`: milliseconds of waiting. `hold`, `settle`: nano-dollars. */
   readonly value: number
 }
 
 /** One attempt at a provider. */
 export interface AttemptTrace {
   readonly spanId: string
-  /** Configured name. */
+  /** The configured name. */
   readonly provider: string
-  /** What the semantic conventions call the provider behind the name. */
+  /** The semantic conventions' name of the provider. */
   readonly kind: string
   readonly baseUrl: string
   /** The provider's own name of the model. */
@@ -28,17 +29,17 @@ export interface AttemptTrace {
   readonly startedAt: number
   /** Milliseconds to the first event of the answer. */
   firstEventMs: number | undefined
-  /** Undefined: with the request. */
+  /** Undefined if it ended with the request. */
   endedAt: number | undefined
-  /** Undefined: it was answered. */
+  /** Undefined if it was answered. */
   outcome: AttemptOutcome | undefined
   /** HTTP status; 0: no response. */
   status: number
 }
 
-/** The request of a completion, as far as its span reports it. */
+/** The part of a completion's request that its span reports. */
 export interface TracedRequest {
-  /** What the client calls the model. */
+  /** The client's name of the model. */
   readonly model: string
   readonly stream: boolean
   readonly maxTokens: number | undefined
@@ -48,12 +49,12 @@ export interface TracedRequest {
 
 export interface RequestTrace {
   readonly context: TraceContext
-  /** Of the client; undefined: the trace begins here. */
+  /** The span of the client. Undefined if the trace begins here. */
   readonly parentSpanId: string | undefined
   readonly startedAt: number
   /** Unix milliseconds of `startedAt`. */
   readonly startedAtUnixMs: number
-  /** Makes the ID of another span. */
+  /** Creates the ID of another span. */
   readonly newSpanId: () => string
   /** Whether providers receive the context. */
   readonly propagate: boolean
@@ -61,13 +62,13 @@ export interface RequestTrace {
   readonly attempts: AttemptTrace[]
   request: TracedRequest | undefined
   record: CompletionRecord | undefined
-  /** `METHOD /route` of an HTTP request; undefined: the gateway's own. */
+  /** `METHOD /route` of an HTTP request. Undefined for the gateway's own requests. */
   route: string | undefined
   status: number | undefined
   endedAt: number | undefined
-  /** Code of the error that the client got. */
+  /** The code of the error that the client received. */
   errorCode: string | undefined
-  /** Parties that still use it; the last one ends it. */
+  /** The number of parties that use the trace; the last one ends it. */
   open: number
   readonly onEnd: (trace: RequestTrace) => void
 }
@@ -78,7 +79,7 @@ export function releaseTrace(trace: RequestTrace): void {
   if (trace.open === 0) trace.onEnd(trace)
 }
 
-/** Of a request that is traced. */
+/** The tracing of one request. */
 export interface Tracing {
   begin(headers: TraceHeaders): RequestTrace
 }
@@ -88,10 +89,10 @@ export interface TracingSwitch {
   current: Tracing | undefined
 }
 
-/** Lower-case names; read are `traceparent`, `tracestate` and `baggage`. */
+/** Headers by lower-case name, of which `traceparent`, `tracestate` and `baggage` are read. */
 export type TraceHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** The trace of one attempt begins; undefined where the request has none. */
+/** Begins the trace of one attempt. Undefined if the request is not traced. */
 export function beginAttemptTrace(
   trace: RequestTrace | undefined,
   attempt: Pick<AttemptTrace, 'provider' | 'kind' | 'baseUrl' | 'model' | 'startedAt'>,
@@ -105,7 +106,7 @@ export function beginAttemptTrace(
   return begun
 }
 
-/** Headers for the provider of an attempt; undefined: it gets none. */
+/** Returns the headers for the provider of an attempt. Undefined if it receives none. */
 export function attemptHeaders(
   trace: RequestTrace | undefined,
   attempt: AttemptTrace | undefined,

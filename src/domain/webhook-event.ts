@@ -20,7 +20,7 @@ export { REFUSAL_REASONS, WEBHOOK_EVENT_TYPES } from '../../packages/webhooks/sr
 import { isoTime } from '../lib/time.ts'
 import { branchOf } from './agent.ts'
 
-/** What endpoints receive that people read, unless they ask for other types. */
+/** The event types for people, which an endpoint receives by default. */
 export const ALERT_EVENTS = [
   'usage.alert',
   'credit.exhausted',
@@ -69,7 +69,7 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
   }
 }
 
-/** Data of `webhook.test` events. */
+/** Returns the data of `webhook.test` events. */
 export function webhookTestData(webhookId: string): WebhookTestData {
   return { webhook_id: webhookId, message: 'This endpoint receives webhooks.' }
 }

@@ -1,6 +1,7 @@
 /**
- * Admits a request: the client's JSON becomes a `ChatRequest`, validated once, for the models that can answer it; then its
- * candidates, its worst case, and its share of the rate limits.
+ * Admits a request: validates the client's JSON once into a `ChatRequest`, finds the models and candidates that can
+ * answer
+ * it, computes its worst case, and reserves its share of the rate limits.
  */
 import type { AccountCredentials } from '../domain/account-credential.ts'
 import { type AttributionHeaders, attributionOf } from '../domain/attribution.ts'
@@ -40,7 +41,7 @@ export interface Incoming {
   readonly idempotencyKey: string | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
-  /** The last event that the client has of a stream with an `Idempotency-Key`. */
+  /** The last event of a resumable stream that the client received. */
   readonly lastEventId?: number | undefined
   /** Tags and session from the headers. Undefined if the headers have none. */
   readonly attribution?: AttributionHeaders | undefined
@@ -52,7 +53,11 @@ export interface Incoming {
   readonly guarded?: GuardedRequest | undefined
 }
 
-/** The request, for the models that may answer it. @param ignored Fields that have no effect. @throws GatewayError */
+/**
+ * Validates the request for the models that may answer it.
+ * @param ignored Receives fields without effect.
+ * @throws GatewayError
+ */
 export function parse(
   ports: Pick<GatewayPorts, 'models' | 'now' | 'provider' | 'health'>,
   { api, body, caller, headers, routing }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers' | 'routing'>,
@@ -86,7 +91,8 @@ function withRouting(request: ChatRequest, header: string): ChatRequest {
 }
 
 /**
- * Validates and routes a request and applies its rate limits; `holdCredit` holds the credit later. The result counts within
+ * Validates and routes a request and applies its rate limits; `holdCredit` holds the credit later. The result counts
+ * within
  * the rate limits until its `limits` are released. @throws GatewayError
  */
 export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
@@ -96,7 +102,7 @@ export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest 
     : admitWith(ports, incoming, credentials)
 }
 
-/** @param credentials The account's own; undefined: none. */
+/** @param credentials The account's own credentials. Undefined if it has none. */
 function admitWith(
   ports: GatewayPorts,
   incoming: Incoming,
@@ -158,7 +164,7 @@ interface Weighing {
   readonly incoming: Pick<Incoming, 'caller' | 'findings'>
   /** Unix milliseconds. */
   readonly createdAt: number
-  /** The account's own; undefined: none. */
+  /** The account's own credentials. Undefined if it has none. */
   readonly credentials: AccountCredentials | undefined
   /** The share of the cost, in millionths, that the account pays for calls with its own credentials. */
   readonly byokFeePpm: number | undefined
@@ -179,7 +185,7 @@ function alone(first: Weighed): RoutedModels {
   return { first, fallbacks: NONE, route: first.route }
 }
 
-/** A model with its candidates, and the most that the request can cost there. @throws GatewayError */
+/** Returns a model with its candidates and the most that the request can cost there. @throws GatewayError */
 function weigh({ request, model, answersAs, preferences }: RequestedModel, weighing: Weighing): Weighed {
   const { ports, incoming, createdAt, credentials, byokFeePpm } = weighing
   const { caller, findings } = incoming
@@ -197,9 +203,8 @@ function weigh({ request, model, answersAs, preferences }: RequestedModel, weigh
 }
 
 /**
- * Leaves out models that the request is too large for, or that no configured provider has, as long as one is left. After a
- * model that is called with the account's own credentials alone, others must be as well: nothing falls back to the
- * operator's.
+ * Excludes models for which the request is too large, or which no configured provider serves, unless that excludes all.
+ * If the first model uses only the account's own credentials, so must the fallbacks: the operator's are no fallback.
  */
 function weighAll({ first, fallbacks, skipped: before, stickyKey }: RequestedModels, weighing: Weighing): RoutedModels {
   const routed: Weighed[] = []
@@ -246,6 +251,6 @@ export const MAX_SENT_BYTES = 64 * 1024 * 1024
 /** Rejects a large prompt with many choices at a provider that renders and sends the prompt once for each choice. */
 function checkSentBytes(calls: number, findings: BodyFindings | undefined): void {
   if (findings === undefined || calls === 1 || calls * findings.bytes <= MAX_SENT_BYTES) return
-  const message = `This model's provider gives one choice a request: ${calls} times ${findings.bytes} bytes are more than the ${MAX_SENT_BYTES} that are sent at once. Lower \`n\`.`
+  const message = `This model's provider returns one choice per request: ${calls} × ${findings.bytes} bytes exceed the limit of ${MAX_SENT_BYTES} bytes. Lower \`n\`.`
   throw new GatewayError('body_too_large', message, { param: 'n' })
 }

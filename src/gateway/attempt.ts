@@ -1,6 +1,6 @@
 /**
- * Makes attempts until one is answered: each calls the candidate that routing selects, and fails before its first event or
- * not at all. After the first event nothing is retried: the client would read twice.
+ * Makes attempts until one is answered. Each attempt calls the candidate that routing selects. After its first event an
+ * answer is not retried, since the client would receive its beginning twice.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote } from '../domain/completion.ts'
@@ -22,7 +22,14 @@ import {
   recordFirstEvent,
   statusOf,
 } from './routing/running-attempt.ts'
-import { createSelection, learn, learnFallback, learnUnable, type Selection, select } from './routing/select.ts'
+import {
+  applyFailure,
+  applyModelFailure,
+  createSelection,
+  type Selection,
+  select,
+  skipUnsupporting,
+} from './routing/select.ts'
 import { boundsOf, costOf, outputScaleOf } from './settle.ts'
 import { type Call, type CallEnd, startCall } from './upstream/call.ts'
 import { fallbackReason, isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'
@@ -56,19 +63,19 @@ export async function beginAnswer(
     } catch (error) {
       if (isCancelled(cancellation)) throw error
       if (selection.fallback !== undefined) {
-        if (!learnFallback(selection, running, { error, maxAttempts })) throw selection.failure ?? error
+        if (!applyModelFailure(selection, running, { error, maxAttempts })) throw selection.failure ?? error
         continue
       }
-      if (learnUnable(selection, running, error)) continue
+      if (skipUnsupporting(selection, running, error)) continue
       if (isCredentialRefusal(error)) refused += 1
       const hasAttempts = attempt.count - refused < maxAttempts
       if (!hasAttempts || !mayBeTriedElsewhere(error)) throw error
-      learn(selection, running, error)
+      applyFailure(selection, running, error)
     }
   }
 }
 
-/** Waits for capacity, which the trace reports. */
+/** Waits for capacity and reports the wait to the trace. */
 async function queued(
   { admitted: { trace } }: Completion,
   { clock }: GatewayPorts,
@@ -91,7 +98,7 @@ function startSelection({ admitted, cancellation, route }: Completion, { health 
   return createSelection({ accountId, route, choices: request.n, receivedAt, cancellation, health, hasFallbacks })
 }
 
-/** The next attempt is at another model: its price, its limits and its form of the request apply. */
+/** Switches to another model, whose price, limits and form of the request apply from the next attempt on. */
 function switchModel(completion: Completion, { of }: Candidate): void {
   const { admitted, reservations } = completion
   const next = [admitted, ...admitted.fallbacks].find(({ model }) => model === of)
@@ -226,7 +233,9 @@ function beginTraced(
   return beginAttemptTrace(trace, { provider, kind, baseUrl, model, startedAt })
 }
 
-/** The first byte of a call leaves now. The ledger is notified once: from here on something may be owed. */
+/**
+ * Notes that the first byte of a call is sent. Notifies the ledger once, because the provider may charge from now on.
+ */
 function noteSent({ attempt, reservation: { hold } }: Completion, { credit }: GatewayPorts): void {
   attempt.sent = true
   if (attempt.dispatched || hold === undefined) return
@@ -235,9 +244,9 @@ function noteSent({ attempt, reservation: { hold } }: Completion, { credit }: Ga
   credit.dispatched(hold)
 }
 
-/** Adds to what the operator pays: the provider may have worked for an answer that is charged to no client. */
+/** Adds the cost of a failed attempt to the operator's: its provider may charge for an answer that no client pays. */
 function noteUnbilled(completion: Completion, { candidate }: RunningAttempt, now: number): void {
-  if (completion.cancellation.abandoned) return // the client pays
+  if (completion.cancellation.abandoned) return // the client is charged
   const { usages } = completion.attempt
   const usage = measureRoughly(usages, boundsOf(completion), outputScaleOf(completion, now))
   candidate.provider.unbilledNanoUsd += costOf(completion, usage)
@@ -266,19 +275,22 @@ function addNote(
   traced.status = status
 }
 
-/** An answer broke off after it had begun. */
+/** Returns whether an answer broke off after it had begun. */
 function noteCut(completion: Completion, running: RunningAttempt): void {
   const { attempt } = completion
   if (attempt.log.at(-1)?.outcome === 'answered') attempt.log = attempt.log.slice(0, -1)
   addNote(completion, running, { outcome: 'cut', status: 200 })
 }
 
-/** The provider answered with an error: it has done no work, whether or not the client still waits. */
+/** Returns whether the provider answered with an error, in which case it charges nothing. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ProviderError && error.failure.status !== 0
 }
 
-/** Meters what other calls had generated when one failed: it is owed. @returns the usage of calls that generated anything. */
+/**
+ * Meters the output of the other calls when one failed, because providers charge it.
+ * @returns the usage of calls with output.
+ */
 function meterArrived(usages: readonly CallUsage[], calls: readonly Call[]): readonly CallUsage[] {
   return usages.filter((usage, position) => {
     const events: ChatEvent[] = []

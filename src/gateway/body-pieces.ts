@@ -1,25 +1,25 @@
 /**
- * Splits a parsed body into pieces of a few thousand values and joins them: a thread that receives it whole would copy a
- * hundred thousand objects at once, and answer nobody meanwhile. Pure.
+ * Splits a parsed body into pieces of a few thousand values, and joins them. A thread that receives a body of a hundred
+ * thousand objects as a whole copies it in one step, which would block its event loop. Pure.
  */
 import { isRecord, type Json } from '../lib/json.ts'
 
-/** Values of a piece; copying so many takes a few milliseconds. */
+/** The values of a piece. Copying this many takes a few milliseconds. */
 export const PIECE_VALUES = 4_000
 
-/** Neighbours within a container. Containers are numbered in the order in which pieces have them; 0 is the body. */
+/** Adjacent values of a container. Containers are numbered in the order of the pieces; 0 is the body. */
 interface Part {
   readonly container: number
   /** The names of the values. Undefined if the container is an array. */
   readonly names: string[] | undefined
   readonly values: unknown[]
-  /** The only value is an empty container, which has the next number: later parts fill it. */
+  /** The only value is an empty container with the next number, which later parts fill. */
   readonly isOpen: boolean
 }
 
 export type Piece = readonly Part[]
 
-/** Splits a body. Pieces have less than twice `size` values. */
+/** Splits a body into pieces of less than twice `size` values. */
 export function splitBody(body: Json, size: number = PIECE_VALUES): Generator<Piece, void> {
   const counts = new Map<object, number>()
   countValues(body, counts)
@@ -28,7 +28,7 @@ export function splitBody(body: Json, size: number = PIECE_VALUES): Generator<Pi
 }
 
 interface Split {
-  /** Values in each container, itself included. */
+  /** The number of values in each container, including the container. */
   readonly counts: ReadonlyMap<object, number>
   readonly size: number
   piece: Part[]
@@ -63,7 +63,7 @@ function* fill(state: Split, container: number, from: object): Generator<Piece, 
   }
 }
 
-/** Adds a part of one value to the last part, if that has neighbours of it. */
+/** Appends one value to the last part if that is adjacent, else adds a part. */
 function add(piece: Part[], part: Part): void {
   const last = piece.at(-1)
   if (last === undefined || last.isOpen || part.isOpen || last.container !== part.container)
@@ -76,7 +76,7 @@ function emptyLike(value: unknown): object {
   return Array.isArray(value) ? [] : {}
 }
 
-/** @returns Adds a piece, and returns the body so far. */
+/** @returns a function that adds a piece and returns the body so far. */
 export function joinBody(): (piece: Piece) => Json {
   const body: Record<string, unknown> = {}
   const containers: (Record<string, unknown> | unknown[])[] = [body]

@@ -9,7 +9,7 @@ import { clientApiOf } from '../protocols/client-apis.ts'
 import { type Piece, splitBody } from './body-pieces.ts'
 import type { BodyPiece, BodyReply, BodyRequest } from './large-bodies.ts'
 
-/** Pieces of the body that was parsed last, after those that were sent. */
+/** The unsent pieces of the last parsed body. */
 let pieces: Iterator<Piece, void> = splitBody({})
 let ahead = pieces.next()
 

@@ -1,17 +1,17 @@
 /** Tracks whether a request may continue: its client can disconnect, and the gateway can interrupt it. */
 import type { GatewayError } from '../domain/errors.ts'
 
-/** Assigned by this file, `disconnect` and `interrupt` (completion.ts) only. */
+/** Only this file, and `disconnect` and `interrupt` of completion.ts, assign these fields. */
 export interface Cancellation {
   /** The client has disconnected: nothing more is written to it. */
   disconnected: boolean
-  /** The client has disconnected, and no repeat of its request waits for the answer. */
+  /** The client has disconnected and no repeat of its request waits for the answer. */
   abandoned: boolean
   /** The reason if the gateway itself ends the request early. */
   interruption: GatewayError | undefined
-  /** Ends early whatever the request waits for, other than a provider. */
+  /** Ends the current wait of the request, unless it waits for a provider. */
   wake: (() => void) | undefined
-  /** Ends a call that is drained after its client disconnected. */
+  /** Ends a call that is drained after the client disconnected. */
   drain: NodeJS.Timeout | undefined
 }
 
@@ -24,7 +24,7 @@ export function isCancelled({ abandoned, interruption }: Cancellation): boolean 
   return abandoned || interruption !== undefined
 }
 
-/** Waits, unless the request is cancelled. */
+/** Waits for the given time or until the request is cancelled. */
 export function pause(cancellation: Cancellation, milliseconds: number): Promise<void> {
   if (isCancelled(cancellation)) return Promise.resolve()
   return new Promise((resolve) => {
@@ -46,7 +46,7 @@ export async function unlessCancelled<T>(cancellation: Cancellation, pending: Pr
   return await withWake(cancellation, wake, () => Promise.race([pending, cancelled.promise]))
 }
 
-/** Runs `wait`; a cancellation meanwhile calls `wake`. */
+/** Runs `wait`. A cancellation in the meantime calls `wake`. */
 export async function withWake<T>(cancellation: Cancellation, wake: () => void, wait: () => Promise<T>): Promise<T> {
   cancellation.wake = wake
   try {

@@ -1,6 +1,7 @@
 /**
- * A completion on its way through the pipeline: what was admitted, which never changes, and the state of each later step,
- * which that step's file alone assigns. The others read it.
+ * A completion in the pipeline: the admitted request, which never changes, and the state of each later step. Only the
+ * file
+ * of that step assigns it; the others read it.
  */
 import type { Attribution } from '../domain/attribution.ts'
 import type { ChatRequest } from '../domain/chat.ts'
@@ -16,7 +17,7 @@ import type { RequestTrace } from '../domain/trace.ts'
 import type { AnswerStream, ClientApi } from '../protocols/client-api.ts'
 import { type Cancellation, createCancellation } from './cancellation.ts'
 import type { Admission, StoreAnswer } from './ports.ts'
-import type { KeptStream } from './resumable/stream.ts'
+import type { ResumableStream } from './resumable/stream.ts'
 import type { Candidate, Route } from './routing/health.ts'
 import type { RunningAttempt } from './routing/running-attempt.ts'
 import type { Selection } from './routing/select.ts'
@@ -31,7 +32,7 @@ export interface RoutedModel {
   /** The request as this model receives it. */
   readonly request: ChatRequest
   readonly model: Model
-  /** Price and version are those of the admission, whatever the price list says later. */
+  /** The price and its version at admission. Later changes of the price list do not apply. */
   readonly price: Price
   readonly priceVersion: string
   /** The name that the answer gives as its model. */
@@ -54,7 +55,7 @@ export interface AdmittedRequest extends RoutedModel {
    * has none.
    */
   readonly byokFeePpm?: number | undefined
-  /** The other models that may answer, in order. */
+  /** The fallback models, in order. */
   readonly fallbacks: readonly RoutedModel[]
   /** The request's share of the rate limits. */
   readonly limits: Admission
@@ -64,7 +65,7 @@ export interface AdmittedRequest extends RoutedModel {
   readonly receivedAt: number
   readonly requestId: string
   readonly clientRequestId: string | undefined
-  /** Tags, session and end user; undefined: none. */
+  /** Tags, session and end user. Undefined if there are none. */
   readonly attribution?: Attribution | undefined
   /** Stores the answer. Undefined if the answer is not stored. */
   readonly store?: StoreAnswer | undefined
@@ -121,9 +122,9 @@ export interface AttemptState {
   answering: Answering | undefined
   /** The usage of each of these calls so far. */
   usages: readonly CallUsage[]
-  /** A byte of the last attempt has left for its provider. */
+  /** A byte of the last attempt was sent to its provider. */
   sent: boolean
-  /** A byte of any attempt has, and the ledger knows. */
+  /** A byte of any attempt was sent, and the ledger was notified. */
   dispatched: boolean
 }
 
@@ -135,15 +136,15 @@ export interface OutcomeState {
   record: CompletionRecord | undefined
   /** The provider's figures if they are outside the bounds. */
   reported: CountedUsage | undefined
-  /** The last estimate that was handed over while it ran. */
+  /** The last usage estimate that was recorded while the completion ran. */
   lastReported: RunningEstimate | undefined
 }
 
-/** Assigned by resumable/answer.ts for a request with an `Idempotency-Key`. */
+/** The state of a request with an `Idempotency-Key`. Assigned by resumable/answer.ts. */
 export interface IdempotentState {
   readonly run: IdempotentRun
   /** The resumable stream that the client and its repeats read. Undefined if the answer is whole. */
-  readonly stream: KeptStream | undefined
+  readonly stream: ResumableStream | undefined
 }
 
 export interface Completion {
@@ -151,7 +152,7 @@ export interface Completion {
   readonly attempt: AttemptState
   readonly outcome: OutcomeState
   readonly cancellation: Cancellation
-  /** The model of the current attempt, before the first one the one that is called first. */
+  /** The model of the current attempt, or of the first one before it begins. */
   current: RoutedModel
   /** The reservation of the current model. */
   reservation: Reservation
@@ -194,16 +195,17 @@ export function createCompletion(admitted: AdmittedRequest): Completion {
 const NO_USAGES: readonly CallUsage[] = []
 const NO_NOTES: readonly AttemptNote[] = []
 
-/** The longest that the answer of a disconnected client is drained for its exact usage. */
+/** How long the answer of a disconnected client is drained to obtain its exact usage. */
 const MAX_DRAIN_MS = 60_000
-/** Answers of this process that are drained at a time; beyond it a disconnect ends the call. */
+/** The answers that this process drains at a time. Beyond this number, a disconnect aborts the call. */
 export const MAX_DRAINS = 50
 
 let drains = 0
 
 /**
- * The client is gone: its calls are aborted, or drained to their usage. Where repeats of the request wait for the same
- * answer everything goes on.
+ * Handles the disconnect of the client: aborts its calls, or drains them to obtain their usage. If repeats of the
+ * request
+ * wait for the answer, the calls continue.
  */
 export function disconnect(completion: Completion): void {
   const { cancellation, idempotent, attempt } = completion
@@ -233,7 +235,7 @@ function shouldDrain({ current, attempt: { running }, reservation }: Completion)
   return isCovered && mayHideReasoning({ request: current.request, model: current.model, running })
 }
 
-/** Ends draining: the request is over. */
+/** Ends the draining of a request that has ended. */
 export function endDrain({ cancellation }: Completion): void {
   if (cancellation.drain === undefined) return
   clearTimeout(cancellation.drain)
@@ -241,7 +243,7 @@ export function endDrain({ cancellation }: Completion): void {
   drains -= 1
 }
 
-/** Ends the request from within the gateway: its calls are aborted, and its client gets `reason`. */
+/** Ends the request on behalf of the gateway: aborts its calls and reports `reason` to the client. */
 export function interrupt({ cancellation, attempt }: Completion, reason: GatewayError): void {
   cancellation.interruption = reason
   cancellation.wake?.()

@@ -1,4 +1,4 @@
-/** Delivers an answer that has begun: whole, or as an event stream while it arrives; and the error of a stream that broke off. */
+/** Delivers an answer: whole, or as an event stream while it arrives, which may end with an error event. */
 import type { ChatEvent } from '../domain/chat.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import { limitHeaders } from '../domain/limits.ts'
@@ -10,9 +10,9 @@ import type { AdmittedRequest, Answering, AttemptState, Completion } from './com
 import { createAnswerGuard } from './guardrails/answer.ts'
 import type { AnswerGuard } from './guardrails/hooked-answer.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
-import { commitAnswer, commitStream, lastWords, wholeAnswer } from './resumable/idempotency.ts'
+import { commitAnswer, commitStream, finalEvent, wholeAnswer } from './resumable/idempotency.ts'
 import { calledText, withMember } from './routing/candidates.ts'
-import { noteFirstByte, priceAnswer, settle } from './settle.ts'
+import { priceAnswer, recordFirstByte, settle } from './settle.ts'
 import { type Coverage, checkCoverage, createCoverage, isCheckDue } from './top-up.ts'
 import type { Call } from './upstream/call.ts'
 import { toGatewayError, toOwnCredentialError } from './upstream/failure.ts'
@@ -23,7 +23,7 @@ interface Surroundings {
   readonly client: ClientConnection
 }
 
-/** Charges for an answer and sends it in one piece, with its cost. */
+/** Charges an answer and sends it as one body, with its cost. */
 export async function deliverWhole(
   completion: Completion,
   { ports, client }: Surroundings,
@@ -45,7 +45,7 @@ export async function deliverWhole(
   const { body, isStored } = rendering instanceof Promise ? await rendering : rendering
   const ending = { settlement, status: cancellation.abandoned ? 'client_left' : 'completed' } as const
   if (cancellation.disconnected && idempotent === undefined) return void settle(completion, ports, ending)
-  if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
+  if (!cancellation.disconnected) recordFirstByte(completion.outcome, ports.clock)
   const headers = completionHeaders(completion, ports, isStored === false ? STORE : NONE)
   headers['x-turnpike-cost-usd'] = usdText(costNanoUsd)
   if (idempotent === undefined) void settle(completion, ports, ending)
@@ -61,7 +61,10 @@ interface Rendered {
   readonly isStored: boolean | undefined
 }
 
-/** Renders an answer. One that is to be stored is stored first, unless its client has left; it says what came of it. */
+/**
+ * Renders an answer. If it is to be stored and the client has not left, stores it first and reports whether that
+ * succeeded.
+ */
 function renderStored(
   { admitted, cancellation }: Completion,
   answer: WholeAnswer,
@@ -121,8 +124,8 @@ export function createDelivery(completion: Completion, ports: GatewayPorts, clie
 }
 
 /**
- * Relays an answer while it arrives. Resolves when it is charged for and all of it is written; rejects when it breaks off.
- * A disconnected client does not stop it here: `disconnect` decides whether the calls go on.
+ * Relays an answer while it arrives. Resolves when it is charged and completely written. Rejects when it breaks off. A
+ * disconnected client does not stop it: `disconnect` decides whether the calls continue.
  */
 export async function deliverStream(delivery: StreamDelivery, answering: Answering): Promise<void> {
   const { completion, ports, client, renderer } = delivery
@@ -146,7 +149,7 @@ export async function deliverStream(delivery: StreamDelivery, answering: Answeri
   }
   const storing = storeStreamed(delivery, bill)
   const isStored = storing instanceof Promise ? await storing : storing
-  if (!cancellation.disconnected) noteFirstByte(completion.outcome, ports.clock)
+  if (!cancellation.disconnected) recordFirstByte(completion.outcome, ports.clock)
   const ending = { settlement, status: cancellation.disconnected ? 'client_left' : 'completed' } as const
   const last = renderer.close(isStored === false ? { ...bill, isStored } : bill)
   if (completion.idempotent?.stream === undefined) void settle(completion, ports, ending)
@@ -156,7 +159,7 @@ export async function deliverStream(delivery: StreamDelivery, answering: Answeri
   reach('after_last_byte')
 }
 
-/** Stores an answer that is to be stored, unless its client has left. Undefined: it was not to be. */
+/** Stores an answer unless its client has left. Undefined if it is not to be stored. */
 function storeStreamed({ completion, renderer }: StreamDelivery, bill: Bill): Promise<boolean> | undefined {
   const { admitted, cancellation } = completion
   if (admitted.store === undefined || renderer.whole === undefined || cancellation.abandoned) return undefined
@@ -177,7 +180,7 @@ async function relay(delivery: StreamDelivery, relayed: Relay): Promise<void> {
   try {
     await relayEvents(delivery, relayed, guard)
   } catch (error) {
-    await relayRest(delivery, relayed, guard).catch(() => {}) // it is blocked, too
+    await relayRest(delivery, relayed, guard).catch(() => {}) // the rest is blocked as well
     throw error
   }
   await relayRest(delivery, relayed, guard)
@@ -210,7 +213,7 @@ async function relayEvents(delivery: StreamDelivery, relayed: Relay, guard?: Ans
     if (guard !== undefined) for (const event of await guard.push(events)) text += render(delivery, relayed, event)
     events.length = 0
     if (before === 0 && usage.length > 0) usage.begunAt = ports.clock()
-    // Where figures come with each chunk, they come before the text that they cover.
+    // Providers that report usage with each chunk report it before the text that it covers.
     if (usage.lastUsageCounts && usage.usage !== reported) usage.usageLength = usage.length
     if (isCheckDue(coverage, usage, usages)) checkCoverage(completion, ports, coverage)
     reach('mid_stream')
@@ -225,19 +228,22 @@ async function relayEvents(delivery: StreamDelivery, relayed: Relay, guard?: Ans
 
 function write({ completion, ports, client }: StreamDelivery, text: string): Promise<void> | undefined {
   if (!isWritten(completion)) return undefined
-  noteFirstByte(completion.outcome, ports.clock)
+  recordFirstByte(completion.outcome, ports.clock)
   return client.write(text)
 }
 
-/** A resumable stream is written also while nobody reads it. */
+/** Returns whether events are written: a resumable stream receives them even without a reader. */
 function isWritten({ cancellation, idempotent }: Completion): boolean {
   return !cancellation.disconnected || idempotent?.stream !== undefined
 }
 
-/** Ends a stream with an error: in the stream once its head is out; as a rejection, with a status of its own, before. */
+/**
+ * Ends a stream with an error: as an event once the response head is sent, before that by throwing it, with its
+ * status.
+ */
 export function failStream({ completion, client, renderer }: StreamDelivery, error: GatewayError): void {
   const { admitted, cancellation, idempotent } = completion
-  if (idempotent?.stream !== undefined) idempotent.stream.fail(error, lastWords(error, admitted, renderer))
+  if (idempotent?.stream !== undefined) idempotent.stream.fail(error, finalEvent(error, admitted, renderer))
   else if (!cancellation.disconnected) failClient(admitted, client, error, renderer)
 }
 
@@ -252,14 +258,17 @@ export function failClient(
   renderer?: AnswerStream,
 ): void {
   if (!client.streaming()) throw error
-  client.write(lastWords(error, admitted, renderer))
+  client.write(finalEvent(error, admitted, renderer))
   client.endStream()
 }
 
-/** A list of warnings, in bytes: clients reject response heads that are too long. */
+/** The bytes of the list of warnings: clients reject response heads that are too long. */
 export const MAX_WARNINGS_BYTES = 2 * 1024
 
-/** Headers of a completion beside those of its body. @param atEnd Warnings that its end adds. */
+/**
+ * Returns the headers of a completion, without those of its body.
+ * @param atEnd Warnings that the end of the answer adds.
+ */
 export function completionHeaders(
   { admitted, current, attempt, reservation, route: { skipped } }: Completion,
   { clock, now }: GatewayPorts,
@@ -284,14 +293,14 @@ export function completionHeaders(
   return headers
 }
 
-/** The candidates tried so far, and why. */
+/** Returns the candidates tried so far, each with the reason. */
 function routeText({ selection, running }: AttemptState, skipped: string): string {
   const header = selection?.routeHeader ?? skipped
   if (running === undefined || running.inRouteHeader) return header
   return withMember(header, calledText(running.candidate.label, running.why, running.outcome))
 }
 
-/** The error that the client of a completion gets: why the gateway interrupted it, or else `error`, with its headers. */
+/** Returns the error for the client, with its headers: the reason of an interruption, else `error`. */
 export function clientError(completion: Completion, ports: GatewayPorts, error: unknown): GatewayError {
   const { cancellation, attempt } = completion
   const target = attempt.running?.target
@@ -308,8 +317,9 @@ const LOWERED: readonly string[] = ['max_tokens']
 const STORE: readonly string[] = ['store']
 
 /**
- * Joins names with commas. A client may have chosen them, such as properties of a schema: characters that a header cannot
- * carry are percent-encoded, and names beyond the limit are counted.
+ * Joins names with commas. Clients choose some of them, such as properties of a schema, so characters that a header
+ * cannot
+ * contain are percent-encoded. Names beyond the limit are only counted.
  */
 export function warningsText(names: readonly string[]): string {
   let text = ''

@@ -310,7 +310,7 @@ test('a model that cannot read PDF files, or follow a schema, is passed over wit
   }
 })
 
-test('the hold covers the dearest candidate, and each is sent a limit within it', async () => {
+test('the hold covers the most expensive candidate, and each is sent a limit within it', async () => {
   const models = [modelAt('a', { maxOutputTokens: 4000 }), modelAt('b', { maxOutputTokens: 100 }), modelAt('c')]
   const { credit, bodies } = await send(
     chat({ models: ['b', 'c'] }),

@@ -1,6 +1,6 @@
 /**
- * Holds the credit of an admitted request: the most that it can cost at the only model that may answer it, or at the dearest
- * of several. Then each of them has its own limits within that hold.
+ * Holds the credit of an admitted request: the most that it can cost at its model, or at the most expensive of several
+ * models. Each of these then has its own limits within that hold.
  */
 import { type Hold, type HoldRequest, MIN_FLEXIBLE_TOKENS } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -15,13 +15,14 @@ import { skippedModel } from './routing/requested-models.ts'
 import { isCountable, recount, seemsTooLong, type WorstCase, type WorstCaseInput } from './worst-case.ts'
 
 /**
- * Resolves when the most that the request can cost is held. Affordable credit may lower its output. A prompt whose upper
- * bound exceeds the window or the credit is counted exactly, once.
+ * Resolves when the most that the request can cost is held. Limited credit may lower its output limit. If the upper
+ * bound
+ * of the prompt exceeds the window or the credit, the prompt is counted exactly, once.
  */
 export async function holdCredit(completion: Completion, ports: GatewayPorts): Promise<void> {
   const { admitted, cancellation, idempotent } = completion
   if (isCancelled(cancellation)) throw new Error('The request was cancelled before credit was held for it.')
-  const hold = await (admitted.fallbacks.length === 0 ? holdOnly(completion, ports) : holdDearest(completion, ports))
+  const hold = await (admitted.fallbacks.length === 0 ? holdOnly(completion, ports) : holdMostExpensive(completion, ports))
   reach('after_hold')
   admitted.trace?.steps.push({ name: 'hold', at: ports.clock(), value: Number(hold.amountNanoUsd) })
   if (idempotent !== undefined) requireKey(idempotent.run, hold)
@@ -49,7 +50,7 @@ function holdWorst(completion: Completion, ports: GatewayPorts, isCounted: boole
   return mayCount ? held.catch((error: unknown) => holdCounted(completion, ports, error)) : held
 }
 
-/** @param error Why the upper bound of the prompt was not held. */
+/** @param error The reason why the upper bound of the prompt could not be held. */
 async function holdCounted(completion: Completion, ports: GatewayPorts, error: unknown): Promise<Hold> {
   if (!(error instanceof GatewayError) || error.status !== 402) throw error
   await countPrompt(completion, ports)
@@ -67,7 +68,7 @@ function weighedOf({ request, model, price, candidates, worst }: RoutedModel, no
   return { request, model: { ...model, price }, candidates, now, byokFeePpm: worst.byokFeePpm }
 }
 
-/** @param mayCount A refusal is not final. */
+/** @param mayCount Whether the prompt can still be counted, so that a rejection is not final. */
 function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): HoldRequest {
   const { request, model, route } = admitted
   const { worst, promptTokens, outputTokens } = reservation
@@ -94,7 +95,7 @@ function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): 
 }
 
 /*
- * Several models: the hold covers the dearest of them.
+ * Several models: the hold covers the most expensive one.
  */
 
 interface Plan {
@@ -102,12 +103,12 @@ interface Plan {
   readonly worst: WorstCase
 }
 
-async function holdDearest(completion: Completion, ports: GatewayPorts): Promise<Hold> {
+async function holdMostExpensive(completion: Completion, ports: GatewayPorts): Promise<Hold> {
   const { admitted } = completion
   const all = [admitted, ...admitted.fallbacks].map((routed) => ({ routed, worst: routed.worst }))
   const fitting = await fittingPlans(completion, ports, all)
   const { hold, plans } = await holdPlans(completion, ports, fitting)
-  const reservations = reservationsOf(plans, hold, dearestOf(plans))
+  const reservations = reservationsOf(plans, hold, mostExpensiveOf(plans))
   for (const { routed } of all) {
     if (!reservations.has(routed.model)) leaveOut(completion, routed, fitting)
   }
@@ -120,7 +121,7 @@ async function holdDearest(completion: Completion, ports: GatewayPorts): Promise
   return hold
 }
 
-/** Counts the prompt for models that it seems too long for. @throws GatewayError where it fits none of them. */
+/** Counts the prompt for models whose window it seems to exceed. @throws GatewayError if it fits none of them. */
 async function fittingPlans(
   { admitted }: Completion,
   { countWhole }: GatewayPorts,
@@ -161,12 +162,12 @@ async function holdPlans(completion: Completion, ports: GatewayPorts, plans: rea
   const tries: (() => Promise<readonly Plan[]> | readonly Plan[])[] = [() => plans]
   if (plans.some(({ routed, worst }) => isCountable(worst, routed)))
     tries.push(() => countedPlans(completion, ports, plans))
-  if (dearestOf(plans) !== plans[0]) tries.push(async () => notDearer(await countedPlans(completion, ports, plans)))
+  if (mostExpensiveOf(plans) !== plans[0]) tries.push(async () => notMoreExpensive(await countedPlans(completion, ports, plans)))
   for (const [at, attempt] of tries.entries()) {
     const tried = await attempt()
     const isLast = at === tries.length - 1
     try {
-      return { hold: await ports.credit.hold(dearestRequest(completion, tried, !isLast)), plans: tried }
+      return { hold: await ports.credit.hold(mostExpensiveRequest(completion, tried, !isLast)), plans: tried }
     } catch (error) {
       if (isLast || !(error instanceof GatewayError) || error.status !== 402) throw error
     }
@@ -188,12 +189,12 @@ async function countedPlans(
   return all
 }
 
-function notDearer(plans: readonly Plan[]): readonly Plan[] {
+function notMoreExpensive(plans: readonly Plan[]): readonly Plan[] {
   const [first] = plans
   return first === undefined ? plans : plans.filter((plan) => picoUsdOf(plan) <= picoUsdOf(first))
 }
 
-/** Pico-dollars before the first token of output. */
+/** Returns the cost before the first token of output, in pico-dollars. */
 function startPicoUsd({ worst: { rates, likelyTokens } }: Plan): number {
   return likelyTokens * rates.inputMicroUsd + rates.fixedNanoUsd * 1000
 }
@@ -203,24 +204,24 @@ function picoUsdOf(plan: Plan): number {
   return startPicoUsd(plan) + worst.outputTokens * routed.request.n * worst.rates.outputMicroUsd
 }
 
-function dearestOf(plans: readonly Plan[]): Plan | undefined {
-  let dearest: Plan | undefined
-  for (const plan of plans) if (dearest === undefined || picoUsdOf(plan) > picoUsdOf(dearest)) dearest = plan
-  return dearest
+function mostExpensiveOf(plans: readonly Plan[]): Plan | undefined {
+  let mostExpensive: Plan | undefined
+  for (const plan of plans) if (mostExpensive === undefined || picoUsdOf(plan) > picoUsdOf(mostExpensive)) mostExpensive = plan
+  return mostExpensive
 }
 
 /**
  * Returns the request for the most expensive plan. It names the first model: if this process dies before it reports
  * another one, the prompt is charged at that price.
  */
-function dearestRequest(completion: Completion, plans: readonly Plan[], mayFail: boolean): HoldRequest {
+function mostExpensiveRequest(completion: Completion, plans: readonly Plan[], mayFail: boolean): HoldRequest {
   const [first] = plans
-  const dearest = dearestOf(plans)
-  if (first === undefined || dearest === undefined) throw new Error('There is nothing to hold for.')
+  const mostExpensive = mostExpensiveOf(plans)
+  if (first === undefined || mostExpensive === undefined) throw new Error('There is nothing to hold for.')
   const { routed, worst } = first
-  const { outputMicroUsd } = dearest.worst.rates
+  const { outputMicroUsd } = mostExpensive.worst.rates
   const { inputMicroUsd } = worst.rates
-  const extra = startPicoUsd(dearest) - worst.likelyTokens * inputMicroUsd
+  const extra = startPicoUsd(mostExpensive) - worst.likelyTokens * inputMicroUsd
   return {
     ...holdRequest(completion, mayFail),
     model: routed.model.aliasOf ?? routed.model.id,
@@ -228,19 +229,19 @@ function dearestRequest(completion: Completion, plans: readonly Plan[], mayFail:
     rates: { inputMicroUsd, outputMicroUsd, fixedNanoUsd: Math.max(0, Math.ceil(extra / 1000)) },
     priceVersion: routed.priceVersion,
     promptTokens: worst.likelyTokens,
-    outputTokens: dearest.worst.outputTokens,
+    outputTokens: mostExpensive.worst.outputTokens,
     byokFeePpm: worst.byokFeePpm,
     tentative: mayFail || plans.some((plan) => plan.worst.bound.isOpen),
   }
 }
 
-/** The limits of each model within a hold; models that it leaves too little output are not among them. */
-function reservationsOf(plans: readonly Plan[], hold: Hold, dearest: Plan | undefined): Map<unknown, Reservation> {
+/** Returns the limits of each model within a hold, without models for which it leaves too little output. */
+function reservationsOf(plans: readonly Plan[], hold: Hold, mostExpensive: Plan | undefined): Map<unknown, Reservation> {
   const reservations = new Map<unknown, Reservation>()
   for (const plan of plans) {
     const { routed, worst } = plan
     const { likelyTokens: promptTokens, outputTokens: most } = worst
-    const outputTokens = Math.min(most, plan === dearest ? hold.outputTokens : affordableTokens(plan, hold))
+    const outputTokens = Math.min(most, plan === mostExpensive ? hold.outputTokens : affordableTokens(plan, hold))
     if (outputTokens < Math.min(most, MIN_FLEXIBLE_TOKENS)) continue
     const lowered = worst.lowered || outputTokens < most
     reservations.set(routed.model, { hold, worst, promptTokens, outputTokens, lowered })
@@ -255,7 +256,7 @@ function affordableTokens(plan: Plan, { amountNanoUsd }: Hold): number {
   return Math.floor(left / (outputMicroUsd * plan.routed.request.n))
 }
 
-/** A model whose window or cost the request exceeds: `x-turnpike-route` says so. */
+/** Adds a model to `x-turnpike-route` whose window or cost the request exceeds. */
 function leaveOut(completion: Completion, { model }: RoutedModel, plans: readonly Plan[]): void {
   const route = completion.route
   const isTooLong = !plans.some(({ routed }) => routed.model === model)

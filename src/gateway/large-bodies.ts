@@ -1,7 +1,9 @@
 /**
- * Parses large request bodies on a thread of their own, one at a time, in rotation over their owners: an account with many
- * delays no other. The parsed body comes in pieces, each in an iteration of the event loop of its own. The thread starts
- * with the first body, and ends when idle for a minute.
+ * Parses large request bodies on a separate thread, one at a time, round-robin over their owners, so that an account
+ * with
+ * many bodies delays no other. The parsed body arrives in pieces, each in its own iteration of the event loop. The
+ * thread
+ * starts with the first body and ends after an idle minute.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -10,7 +12,7 @@ import type { BodyFindings, LargeBody, ParsedBody, ParseLargeBody } from '../dom
 import { createRotation, type Rotation } from '../lib/collections.ts'
 import { joinBody, type Piece } from './body-pieces.ts'
 
-/** Memory that the thread has used comes back with its end. */
+/** How long the thread stays idle before it ends, which frees its memory. */
 const IDLE_MS = 60_000
 
 export interface BodyRequest {
@@ -26,7 +28,7 @@ export interface BodyPiece {
   readonly findings?: BodyFindings
 }
 
-/** The message `next` asks for another piece. */
+/** The message `next` requests another piece. */
 export type BodyReply = BodyPiece | { readonly fault: { readonly code: ErrorCode; readonly message: string } }
 
 export interface LargeBodies {
@@ -72,7 +74,7 @@ function startNext(state: State): void {
   state.running = undefined
   let job = state.waiting.take()
   while (job?.isAbandoned()) {
-    job.reject(new GatewayError('client_left', 'The client left before its request was read.'))
+    job.reject(new GatewayError('client_left', 'The client disconnected before its request was read.'))
     job = state.waiting.take()
   }
   if (job === undefined) {
@@ -94,13 +96,13 @@ function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
   return isWhole ? new Uint8Array(buffer) : new Uint8Array(bytes)
 }
 
-/** Database drivers want a `Buffer`, which arrives as a plain array of bytes. */
+/** Restores a `Buffer`, which arrives as a plain array of bytes but which database drivers require. */
 function withBuffer(findings: BodyFindings): BodyFindings {
   const { fingerprint } = findings
   return { ...findings, fingerprint: fingerprint && Buffer.from(fingerprint) }
 }
 
-/** @returns Whether it was the last reply of the body. */
+/** @returns whether this was the last reply for the body. */
 function accept(running: Running | undefined, reply: BodyReply): boolean {
   if (running === undefined) return true
   if ('fault' in reply) {
@@ -119,12 +121,12 @@ function requestPiece({ worker }: State): void {
 
 function startWorker(state: State): Worker {
   const worker = new Worker(new URL(`./body-worker${extname(import.meta.url)}`, import.meta.url), {
-    execArgv: [], // the process's own flags may be about its entry point
+    execArgv: [], // flags of the process may apply to its entry point only
     name: 'request bodies',
   })
   worker.unref()
   worker.on('message', (reply: BodyReply) => {
-    // Other connections are read, and a resolved request goes on, before the next piece or body.
+    // The event loop serves other connections and resolved requests before the next piece or body.
     setImmediate(accept(state.running, reply) ? startNext : requestPiece, state)
   })
   let cause: unknown

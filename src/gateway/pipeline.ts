@@ -2,7 +2,7 @@
  * The data plane: the steps of a chat completion, in order. Start reading here.
  *
  *   1 authenticate  before this file, in http/: who calls
- *                   guardrails/prompt.ts, where the account has guardrails: its prompt is masked or rejected
+ *                   guardrails/prompt.ts, where the account has guardrails: masks or rejects its prompt
  *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
  *   3 admit         admit.ts: models that may answer, candidates, rate limits; then hold.ts: the most that it can cost;
  *                   between the two resumable/answer.ts: a repeat of a request gets the answer of the first
@@ -12,7 +12,7 @@
  *                   rendered; guardrails/answer.ts in between; top-up.ts while a stream approaches its hold
  *   7 settle        settle.ts: always, exactly once, before the last byte: usage, cost, outcome
  *
- * It must not know SQL, the HTTP server, or any feature: what it needs of them are the ports.
+ * It must not know SQL, the HTTP server or any feature; it reaches them through the ports.
  */
 import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
@@ -28,9 +28,9 @@ import { holdCredit } from './hold.ts'
 import type { ClientConnection, GatewayPorts } from './ports.ts'
 import { answerKeyed } from './resumable/answer.ts'
 import { endRun } from './resumable/idempotency.ts'
-import { createKeptStreams, type KeptStreams } from './resumable/registry.ts'
+import { createResumableStreams, type ResumableStreams } from './resumable/registry.ts'
 import { routeRequest } from './routing/candidates.ts'
-import { brokenStatus, conclude, priceBroken, runningEstimates, settle } from './settle.ts'
+import { endCompletion, incompleteStatus, priceIncomplete, runningEstimates, settle } from './settle.ts'
 import { countPromptTokens } from './worst-case.ts'
 
 export interface Gateway {
@@ -40,25 +40,25 @@ export interface Gateway {
    * @returns the answer of an earlier request with the same `Idempotency-Key`, which the caller must send.
    */
   complete(incoming: Incoming, client: ClientConnection): Promise<SavedAnswer | undefined>
-  /** Counts the tokens of a request's prompt, which no provider gets. Rejects with `GatewayError`. */
+  /** Counts the tokens of a request's prompt without calling a provider. Rejects with `GatewayError`. */
   countTokens(incoming: Pick<Incoming, 'api' | 'caller' | 'body' | 'findings'>): Promise<number>
   /** Ends requests in flight, all or those of matching callers: streams with an error event, others with an error. */
   interrupt(reason: GatewayError, concerns?: (caller: Caller) => boolean): void
-  /** Holds of requests in flight that are not settled. */
+  /** Returns the unsettled holds of requests in flight. */
   holds(): readonly Hold[]
-  /** Ends requests in flight whose hold is lost, in the same way. */
+  /** Ends requests in flight whose hold was lost, in the same way. */
   interruptHeld(reason: GatewayError, isLost: (hold: Hold) => boolean): void
-  /** Usage so far of the requests in flight, of those whose estimate changed since the last call. */
+  /** Returns the usage of requests in flight whose estimate changed since the last call. */
   estimates(): readonly RunningEstimate[]
   /** The number of requests in flight. */
   readonly active: number
 }
 
-/** @param streams Those with an `Idempotency-Key`; undefined: of this process only. */
+/** @param streams The resumable streams. Undefined creates them for this process only. */
 export function createGateway(
   ports: GatewayPorts,
   settings: () => AttemptSettings,
-  streams: KeptStreams = createKeptStreams({ graceMs: () => DEFAULT_GRACE_MS }),
+  streams: ResumableStreams = createResumableStreams({ graceMs: () => DEFAULT_GRACE_MS }),
 ): Gateway {
   const inFlight = createInFlight<Completion>()
   return {
@@ -81,7 +81,7 @@ export function createGateway(
         return undefined
       } finally {
         remove()
-        conclude(completion, ports)
+        endCompletion(completion, ports)
       }
     },
     countTokens: async ({ api, caller, body, findings }) => {
@@ -115,12 +115,12 @@ function unsettledHold({ reservation, outcome }: Completion): Hold | undefined {
   return outcome.record === undefined ? reservation.hold : undefined
 }
 
-/** The request as guardrails leave it: with its prompt masked. */
+/** Applies guardrails to the request, which may mask its prompt. */
 async function guarded(incoming: Incoming, finding: Guard | Promise<Guard | undefined>): Promise<Incoming> {
   const guard = finding instanceof Promise ? await finding : finding
   if (guard === undefined) return incoming
   const { body, masked } = await guardPrompt(guard, incoming)
-  const findings = masked === 0 ? incoming.findings : undefined // they describe another text
+  const findings = masked === 0 ? incoming.findings : undefined // the findings describe the unmasked text
   return { ...incoming, body, findings, guarded: { guard, masked } }
 }
 
@@ -153,13 +153,13 @@ async function answerStream(completion: Completion, { ports, client, settings }:
   }
 }
 
-/** Charges for what was used of an answer that broke off. @returns the error for the client. */
+/** Charges the usage of an answer that broke off. @returns the error for the client. */
 async function endBroken(completion: Completion, ports: GatewayPorts, error: unknown): Promise<GatewayError> {
   const { admitted, attempt, idempotent } = completion
-  admitted.limits.release() // nothing runs any more; counting what it used may take a moment
-  const settlement = attempt.count === 0 ? undefined : await priceBroken(completion, ports)
+  admitted.limits.release() // the calls have ended; counting their usage may take a moment
+  const settlement = attempt.count === 0 ? undefined : await priceIncomplete(completion, ports)
   const reason = clientError(completion, ports, error)
   if (idempotent !== undefined) return await endRun(completion, ports, { reason, settlement })
-  if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
+  if (settlement !== undefined) void settle(completion, ports, { settlement, status: incompleteStatus(completion) })
   return reason
 }

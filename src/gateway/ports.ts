@@ -1,6 +1,7 @@
 /**
- * What the data plane needs from the rest of the house. `app.ts` connects these to features; tests give literals.
- * The gateway itself knows no SQL, no HTTP server and no feature.
+ * The ports of the data plane: everything that it needs from the control plane. `src/app` connects them to features;
+ * tests
+ * pass literals. The gateway itself knows no SQL, no HTTP server and no feature.
  */
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
 import type { CompletionSignal } from '../domain/completion.ts'
@@ -25,28 +26,29 @@ export interface Admission extends LimitStates {
 
 /**
  * Stores an answer before its last byte is sent. Never rejects.
- * @param answer JSON text, whole.
- * @returns Whether it is stored, in every process.
+ * @param answer The complete JSON text.
+ * @returns whether the answer is stored, for every process.
  */
 export type StoreAnswer = (answer: string) => Promise<boolean>
 
 export interface GatewayPorts {
   /**
-   * Throws or rejects with `GatewayError` when a rate limit is reached. A promise only where limits are counted elsewhere.
-   * @param worstTokens What the request may use at most.
+   * Throws or rejects with `GatewayError` when a rate limit is reached. Returns a promise only if limits are counted
+   * in Redis.
+   * @param worstTokens The most tokens that the request can use.
    */
   readonly admit: (caller: Caller, worstTokens: () => number) => Admission | Promise<Admission>
   readonly models: () => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
   /** The health of providers, deployments and credentials. */
   readonly health: Health
-  /** Credentials of accounts' own at providers; undefined: no account has any. */
+  /** The accounts' own credentials at providers. Undefined if no account has any. */
   readonly byok?: AccountCredentialsPort
-  /** Rules about what prompts and answers may contain; undefined: no account has any. */
+  /** The rules about the content of prompts and answers. Undefined if no account has any. */
   readonly guardrails?: GuardrailsPort
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
-  /** Reports how a completion ended. Must not throw and must not block. */
+  /** Reports the outcome of a completion. Must neither throw nor block. */
   readonly report: (signal: CompletionSignal) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>

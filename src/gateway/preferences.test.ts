@@ -110,7 +110,7 @@ test('what leaves no candidate is 400, and names the provider and the reason', a
   }
 })
 
-test('max_price takes both names, numbers and text; a dearer fallback is passed over', async () => {
+test('max_price takes both names, numbers and text; a more expensive fallback is skipped', async () => {
   for (const max of [
     { prompt: 1, completion: '2' },
     { input: '1', output: 2 },

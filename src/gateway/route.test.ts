@@ -15,7 +15,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
 import { countFailure } from './routing/breaker.ts'
 import { candidatesOf, routeRequest } from './routing/candidates.ts'
-import { cool } from './routing/credentials.ts'
+import { startCooldown } from './routing/credentials.ts'
 import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
 import type { UpstreamProvider } from './upstream/registry.ts'
 
@@ -297,11 +297,11 @@ test('a conversation’s home is left as soon as it is not well', () => {
   const failure = { kind: 'rate_limited', message: '', status: 429 } as const
   const input = { model: 'a-model', failure, now: 0, random: () => 0.5 }
   assert.notEqual(
-    home((_, at) => cool(at.targets[1]?.health ?? assert.fail(), input)),
+    home((_, at) => startCooldown(at.targets[1]?.health ?? assert.fail(), input)),
     'sticky',
   )
   assert.equal(
-    home((_, at) => cool(at.targets[0]?.health ?? assert.fail(), input)),
+    home((_, at) => startCooldown(at.targets[0]?.health ?? assert.fail(), input)),
     'sticky',
   )
   const full = (_: Table, { provider: { limiter } }: Candidate): void => {

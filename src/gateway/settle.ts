@@ -1,6 +1,7 @@
 /**
- * Settles a completion, exactly once however it ends: measures its usage, computes its cost, and hands over its one record,
- * which ends its hold.
+ * Settles a completion exactly once, however it ends: measures its usage, computes its cost, and submits its record,
+ * which
+ * ends its hold.
  */
 import type { ChatRequest, FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionSignal, CompletionStatus } from '../domain/completion.ts'
@@ -11,7 +12,7 @@ import type { ByokUsage, ChargeableUsage, Price } from '../domain/price/tariff.t
 import { type Completion, endDrain, type OutcomeState, type RoutedModel } from './completion.ts'
 import type { GatewayPorts } from './ports.ts'
 import { recordSpeed } from './routing/measurements.ts'
-import { learnOutput, outputScale } from './usage/hidden-reasoning.ts'
+import { outputScale, recordOutput } from './usage/hidden-reasoning.ts'
 import {
   type Bounds,
   type CountedUsage,
@@ -23,12 +24,12 @@ import {
 import { type CallUsage, generatedAnything } from './usage/meter.ts'
 import { type Addressed, usesAt } from './worst-case.ts'
 
-/** Instructions of its own that a provider may add to a prompt. */
+/** The tokens of instructions that a provider may add to a prompt. */
 const PROVIDER_TOKENS = 1024
 
 /** The usage and the cost of a completion. */
 export interface Settlement extends Measured {
-  /** The classes of usage that few completions have. */
+  /** Usage classes that few completions have. */
   readonly usageDetail: UsageDetail | undefined
   readonly costNanoUsd: NanoUsd
   /** The rule of the price that applied. */
@@ -54,7 +55,7 @@ export function priceAnswer(
     : withCost(completion, measured)
 }
 
-/** The bounds of the figures that this completion's provider may report. */
+/** Returns the bounds of the usage that this completion's provider may report. */
 export function boundsOf({ current, attempt, reservation }: Completion): Bounds {
   const { request, model, price } = current
   const { promptTokens, outputTokens, worst } = reservation
@@ -121,7 +122,10 @@ interface UsedTools {
   readonly usages: readonly CallUsage[]
 }
 
-/** The most uses, by name, that a provider may report; undefined: the price has no fees, so any number. */
+/**
+ * Returns the most uses that a provider may report, by name. Undefined if the price has no fees, so that any number
+ * is valid.
+ */
 function believedUses({ price, request, target, usages }: UsedTools): Readonly<Record<string, number>> | undefined {
   if (price.serverToolNanoUsd === undefined || target === undefined) return undefined
   const calls = Math.max(1, usages.length)
@@ -132,7 +136,7 @@ function believedUses({ price, request, target, usages }: UsedTools): Readonly<R
   return Object.fromEntries(believed)
 }
 
-/** Uses to charge for: the reported ones, or as many as the provider bills whatever it reports. */
+/** Returns the uses to charge: the reported ones, or the number that the provider bills in any case. */
 function chargedUses(
   { price, request, target, usages }: UsedTools,
   reported: Readonly<Record<string, number>> | undefined,
@@ -148,7 +152,7 @@ function chargedUses(
   return charged
 }
 
-/** Images that a call of the request sends. */
+/** Returns the images that a call of the request sends. */
 function imagesIn({ messages }: ChatRequest): number {
   let images = 0
   for (const { content } of messages) {
@@ -160,18 +164,19 @@ function imagesIn({ messages }: ChatRequest): number {
 export interface Outcome {
   readonly settlement: Settlement
   readonly status: CompletionStatus
-  /** The answer that is kept for repeats, in the same transaction. */
+  /** The answer to keep for repeats, in the same transaction. */
   readonly kept?: SavedResult | undefined
 }
 
-/** Notes the first byte that is written to the client. */
-export function noteFirstByte(outcome: OutcomeState, clock: GatewayPorts['clock']): void {
+/** Records the time of the first byte that is written to the client. */
+export function recordFirstByte(outcome: OutcomeState, clock: GatewayPorts['clock']): void {
   outcome.firstByteAt ??= clock()
 }
 
 /**
- * Charges a completion and ends its hold; a second call does nothing. When it returns the charge outlives this process,
- * so it comes before the answer's last byte; when what it returns resolves the charge is committed.
+ * Charges a completion and ends its hold; a second call has no effect. When it returns, the charge survives this
+ * process,
+ * so call it before the answer's last byte. The returned promise resolves when the charge is committed.
  */
 export function settle(completion: Completion, ports: GatewayPorts, ending: Outcome): Promise<void> | undefined {
   const { admitted, outcome, reservation } = completion
@@ -181,7 +186,7 @@ export function settle(completion: Completion, ports: GatewayPorts, ending: Outc
   const endedAt = ports.clock()
   const record = recordOf(completion, { settlement, status, endedAt })
   if (settlement.source === 'provider' && record.finishReason !== undefined)
-    learn(completion, settlement.usage, endedAt)
+    recordOutputMeasure(completion, settlement.usage, endedAt)
   outcome.record = record
   admitted.trace?.steps.push({ name: 'settle', at: endedAt, value: Number(record.costNanoUsd) })
   outcome.reported = settlement.reported
@@ -189,7 +194,11 @@ export function settle(completion: Completion, ports: GatewayPorts, ending: Outc
   return ports.credit.settle(hold, record, kept)
 }
 
-function learn({ current, attempt, reservation }: Completion, usage: CountedUsage, endedAt: number): void {
+function recordOutputMeasure(
+  { current, attempt, reservation }: Completion,
+  usage: CountedUsage,
+  endedAt: number,
+): void {
   const { request, model } = current
   const { running, usages } = attempt
   if (running !== undefined && usages.length === 1 && usages[0]?.slowed !== true) {
@@ -197,11 +206,11 @@ function learn({ current, attempt, reservation }: Completion, usage: CountedUsag
     const ms = endedAt - startedAt - (request.stream ? durationMs : 0)
     recordSpeed(candidate.deployment.measurements, { tokens: usage.completionTokens, ms, now: endedAt })
   }
-  learnOutput({ request, model, running, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
+  recordOutput({ request, model, running, outputTokens: reservation.outputTokens }, { usages, usage, endedAt })
 }
 
-/** Ends every request: releases what it still holds, and reports its record. */
-export function conclude(completion: Completion, ports: GatewayPorts): void {
+/** Ends every request: releases an open hold and reports the record. */
+export function endCompletion(completion: Completion, ports: GatewayPorts): void {
   const { admitted, outcome, reservation } = completion
   const { record, reported } = outcome
   endDrain(completion)
@@ -229,8 +238,8 @@ const UNCHARGED: Settlement = {
   rule: BASE_RULE,
 }
 
-/** The status of a completion that broke off. */
-export function brokenStatus({ cancellation, attempt }: Completion): CompletionStatus {
+/** Returns the status of a completion that broke off. */
+export function incompleteStatus({ cancellation, attempt }: Completion): CompletionStatus {
   if (cancellation.abandoned) return 'client_left'
   return generatedAnything(attempt.usages) ? 'incomplete' : 'failed'
 }
@@ -239,7 +248,7 @@ export function brokenStatus({ cancellation, attempt }: Completion): CompletionS
  * Computes the usage of a completion that broke off. It costs nothing unless text was generated or the provider
  * charges the prompt.
  */
-export async function priceBroken(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
+export async function priceIncomplete(completion: Completion, ports: GatewayPorts): Promise<Settlement> {
   const { usages, answering, sent } = completion.attempt
   const isOwed = generatedAnything(usages) || (completion.cancellation.abandoned && answering !== undefined && sent)
   if (!isOwed) {
@@ -249,7 +258,7 @@ export async function priceBroken(completion: Completion, ports: GatewayPorts): 
   try {
     return await priceAnswer(completion, ports)
   } catch {
-    // Whatever failed in counting, what was generated is charged.
+    // The output is charged even if counting failed.
     const usage = measureRoughly(usages, boundsOf(completion), outputScaleOf(completion, ports.clock()))
     return withCost(completion, { usage, source: 'estimated' })
   }
@@ -318,8 +327,9 @@ function finishReasonOf([usage]: readonly CallUsage[]): FinishReason | undefined
 }
 
 /**
- * Usage of running completions so far, for the case that this process dies: the provider's figures, else four bytes
- * a token; hidden reasoning by time. Of those that a provider may have begun, and whose estimate changed since last time.
+ * Returns the estimated usage of running completions, in case this process dies: the provider's figures, else four
+ * bytes a
+ * token; hidden reasoning by time. Omits completions that were not sent and those whose estimate did not change.
  */
 export function runningEstimates(completions: readonly Completion[], now: number): readonly RunningEstimate[] {
   const changed: RunningEstimate[] = []
@@ -352,7 +362,7 @@ function fallbackOf({ model, priceVersion }: RoutedModel): RunningEstimate['fall
   return { model: model.aliasOf ?? model.id, priceVersion }
 }
 
-/** The hold itself reports the first provider and the prompt. */
+/** Returns whether the hold itself covers the estimate: it has the first provider and the prompt. */
 function isReported({ admitted, outcome, reservation }: Completion, estimate: RunningEstimate): boolean {
   const { lastReported: last } = outcome
   if (last !== undefined) {

@@ -1,5 +1,6 @@
 /**
- * Raises the hold of a stream that approaches it (LED-5), or ends the stream. A network read costs two comparisons; tokens
+ * Raises the hold of a stream that approaches it (LED-5), or ends the stream. A network read costs two comparisons;
+ * tokens
  * are estimated from bytes, and counted off the event loop only where the stream might be ended for it.
  */
 import { GatewayError } from '../domain/errors.ts'
@@ -12,7 +13,7 @@ import { countGenerated, measureRoughly } from './usage/measure.ts'
 import { type CallUsage, lengthOf } from './usage/meter.ts'
 import type { WorstCase } from './worst-case.ts'
 
-/** Shares of what the hold covers: at which more is requested, and the stream is ended. */
+/** The shares of the hold at which the stream requests more credit, and at which it is ended. */
 const EXTEND_AT = 0.9
 const END_AT = 1.1
 /** The share by which a hold is raised, and the share to be generated before the next check. */
@@ -26,11 +27,11 @@ const CHARACTERS_A_TOKEN = 4 / 3
 export interface Coverage {
   /** Output tokens of all choices. */
   tokens: number
-  /** Check again when so many characters were generated, */
+  /** The next check is due after this many generated characters, */
   checkAtLength: number
-  /** or so many tokens reported for one of the calls times their number. */
+  /** or this many reported tokens of one call times the number of calls. */
   checkAtReported: number
-  /** The ledger or the counter has not answered yet. */
+  /** The response of the ledger or of the token counter is pending. */
   pending: boolean
 }
 
@@ -46,7 +47,7 @@ export function isCheckDue(coverage: Coverage, { usage }: CallUsage, usages: rea
   return usage.completionTokens !== undefined && usage.completionTokens * usages.length >= coverage.checkAtReported
 }
 
-/** Holds more where the output approaches the hold; a stream that credit does not cover is ended. */
+/** Raises the hold if the output approaches it. Ends a stream that credit does not cover. */
 export function checkCoverage(completion: Completion, ports: GatewayPorts, coverage: Coverage): void {
   if (coverage.pending || isEnding(completion)) return
   const { usages } = completion.attempt
@@ -58,7 +59,7 @@ export function checkCoverage(completion: Completion, ports: GatewayPorts, cover
     () => {
       coverage.pending = false
     },
-    () => {}, // neither ledger nor counter is available: the hold has to suffice
+    () => {}, // neither the ledger nor the counter is available: the hold stays as it is
   )
 }
 
@@ -105,7 +106,7 @@ function scheduleCheck(length: number, coverage: Coverage, tokens: number): void
 
 function end(completion: Completion): void {
   if (isEnding(completion)) return
-  const message = 'The credit that is left does not pay for the rest of this answer.'
+  const message = 'The remaining credit does not cover the rest of this answer.'
   interrupt(completion, new GatewayError('insufficient_credit', message))
 }
 

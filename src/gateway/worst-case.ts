@@ -1,6 +1,7 @@
 /**
- * The most that a request can cost: an upper bound of its prompt, the limit of its output, and the highest rates that can
- * apply. Admission holds it, and reserves it of the rate limits.
+ * The most that a request can cost: an upper bound of its prompt, the limit of its output, and the highest rates that
+ * can
+ * apply. Admission holds this cost and reserves these tokens from the rate limits.
  */
 import { type PromptBound, type PromptContent, promptBound, promptText } from '../domain/bounds/reservation.ts'
 import { isKnownModel, tokenFamilyOf } from '../domain/bounds/token-bound.ts'
@@ -8,7 +9,7 @@ import type { ChatRequest } from '../domain/chat.ts'
 import type { HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
-import { dearestRates, type Price, type RequestFacts } from '../domain/price/tariff.ts'
+import { highestRates, type Price, type RequestFacts } from '../domain/price/tariff.ts'
 import { generatesText, inputCount, textParam } from '../domain/task.ts'
 import {
   refuseUnpricedTools,
@@ -33,7 +34,7 @@ export interface WorstCase {
   readonly outputTokens: number
   /** Reasoning tokens of one choice that a provider may charge in addition to `outputTokens`. */
   readonly reasoningTokens: number
-  /** The client's limit was above the model's maximum. */
+  /** The client's limit exceeded the model's maximum. */
   readonly lowered: boolean
   readonly rates: HoldRates
   /** Set if all candidates use the account's own credentials. `rates` are then this share, in millionths. */
@@ -61,12 +62,12 @@ export interface WorstCaseInput {
   readonly byokFeePpm?: number | undefined
 }
 
-/** Error of our own count: templates, and texts split at other positions. */
+/** The error of our own count: templates, and texts divided at other positions. */
 const COUNT_MARGIN = 1.03
 /** The factor by which another model's tokenizer may count more than the model's own. */
 const FOREIGN_MARGIN = 2
 
-/** @throws GatewayError for a limit that no provider of the model takes. */
+/** @throws GatewayError for a limit that no provider of the model accepts. */
 export function worstCase(input: WorstCaseInput): WorstCase {
   const { request, model } = input
   const { contextWindow } = model
@@ -74,7 +75,7 @@ export function worstCase(input: WorstCaseInput): WorstCase {
   return withPrompt(input, bound, Math.min(bound.tokens, promptWindow(input)))
 }
 
-/** The longest prompt of one call: the window is that of each input of an embedding, and of each document. */
+/** Returns the longest prompt of one call: the window applies to each input of an embedding and to each document. */
 function promptWindow({
   request,
   model,
@@ -94,7 +95,7 @@ function namesOf({ model, candidates }: Named): readonly string[] {
   return names
 }
 
-/** No prompt that is answered exceeds the window. */
+/** Limits a bound to the window, which no answered prompt exceeds. */
 function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: number): WorstCase {
   const { request, model, candidates } = input
   const { tokens, lowered, reasoningTokens } = planOutput({ request, model, promptTokens: inputTokens, candidates })
@@ -126,7 +127,9 @@ function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: numb
   }
 }
 
-/** Rates of which no fee exceeds the cost: each is rounded up, and so is the fee, once more than the cost. */
+/**
+ * Returns rates that cover a share of the cost: each rate is rounded up, and so is the fee, once more than the cost.
+ */
 function feeRates({ inputMicroUsd, outputMicroUsd, fixedNanoUsd }: HoldRates, feePpm: number): HoldRates {
   const share = (whole: number): number => Math.ceil((whole * feePpm) / 1e6)
   return {
@@ -146,9 +149,9 @@ interface Counted {
   /** The prompt of one call, including what the provider's tools may add. */
   readonly promptTokens: number
   readonly calls: number
-  /** Output tokens beside the limit. */
+  /** Output tokens in addition to the limit. */
   readonly extraOutputTokens: number
-  /** Prompt tokens beyond those that are expected: held for, and charged only if a provider counts them. */
+  /** Prompt tokens beyond the expected ones, which are held, and charged only if a provider counts them. */
   readonly unlikelyPromptTokens: number
   readonly tools: ToolWorst
 }
@@ -172,7 +175,7 @@ function ratesFor({ request, model, now }: WorstCaseInput, counted: Counted): Ho
       audioOutput: modalities?.includes('audio') === true,
     },
   }
-  const rates = dearestRates(model.price, facts)
+  const rates = highestRates(model.price, facts)
   const pico = extraOutputTokens * rates.outputMicroUsd + unlikelyPromptTokens * rates.inputMicroUsd
   const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = rates
   return { inputMicroUsd, outputMicroUsd, fixedNanoUsd: fixedNanoUsd + Math.ceil(pico / 1000) }
@@ -180,7 +183,7 @@ function ratesFor({ request, model, now }: WorstCaseInput, counted: Counted): Ho
 
 const ANY_WISH = 'any'
 
-/** Claude's cache is written where the request asks for it; other makers may write theirs in any case. */
+/** Returns whether a cache may be written: Claude's only on request, those of other makers in any case. */
 function cacheWish(request: ChatRequest, { id, price }: WorstCaseInput['model']): Wish | typeof ANY_WISH {
   return price.cacheWriteMicroUsd === undefined || !/claude/i.test(id) ? ANY_WISH : requestedCacheTtl(request)
 }
@@ -224,8 +227,9 @@ const COUNT_TIMEOUT_MS = 500
 const ASKED_COUNT_TIMEOUT_MS = 10_000
 
 /**
- * The worst case with the prompt's text counted off the event loop, never above the bound; the same where it cannot be
- * counted in time.
+ * Returns the worst case with the prompt's text counted off the event loop, never above the bound. Returns the same
+ * one if
+ * it cannot be counted in time.
  * @throws GatewayError `context_length_exceeded` where the prompt cannot fit the window.
  */
 export async function recount(
@@ -253,8 +257,9 @@ function tooLong({ request, model }: WorstCaseInput, tokens: number): GatewayErr
 }
 
 /*
- * How long an answer may be, decided before anything is held: the client's limit or the model's maximum. What is decided
- * here is held, and what is held is sent as the limit (`RenderTarget.outputTokens`).
+ * The output limit, decided before credit is held: the client's limit or the model's maximum. The hold covers it, and
+ * the
+ * provider receives it (`RenderTarget.outputTokens`).
  */
 
 /** The part of the window that remains for the answer of a request without a limit, however long its prompt seems. */
@@ -279,7 +284,10 @@ interface OutputPlanning {
 
 const NO_OUTPUT: OutputLimit = { tokens: 0, lowered: false, reasoningTokens: 0 }
 
-/** @throws GatewayError `invalid_value` for a limit above the model's maximum where every provider of it would refuse that. */
+/**
+ * @throws GatewayError `invalid_value` for a limit above the model's maximum if every provider of it would reject
+ * that.
+ */
 function planOutput({ request, model, promptTokens, candidates }: OutputPlanning): OutputLimit {
   const { contextWindow, maxOutputTokens: known } = model
   if (!generatesText(request.task)) return NO_OUTPUT
@@ -292,7 +300,7 @@ function planOutput({ request, model, promptTokens, candidates }: OutputPlanning
   }
   if (requested <= most) return { tokens: requested, lowered: false, reasoningTokens }
   if (known !== undefined && candidates.every(({ upstream }) => upstream.provider.outputLimit?.refusesMore === true)) {
-    const message = `\`max_tokens\` must be at most ${known}, the longest answer of the model '${model.id}', not ${requested}.`
+    const message = `\`max_tokens\` must be at most ${known}, the output limit of the model '${model.id}', not ${requested}.`
     throw new GatewayError('invalid_value', message, { param: 'max_tokens' })
   }
   return { tokens: most, lowered: true, reasoningTokens }
@@ -308,14 +316,14 @@ function reasoningBeside(request: ChatRequest, model: Model, candidates: readonl
 }
 
 /*
- * Tools that run at the provider: what is held for their fees.
+ * Tools that run at the provider, and the hold for their fees.
  */
 
 /** The destination of a call. */
 export type Addressed = Pick<Target, 'upstream' | 'model'>
 
 export interface ToolWorst {
-  /** Most uses of all calls together, by name in prices. */
+  /** The most uses of all calls together, by the name in prices. */
   readonly uses: Readonly<Record<string, number>>
   /** Whether the model reads the results of a tool, so that the prompt may grow to the window. */
   readonly growsPrompt: boolean
@@ -324,7 +332,7 @@ export interface ToolWorst {
 const NONE: ToolWorst = { uses: {}, growsPrompt: false }
 
 /**
- * The most that tools can be used, whatever target answers.
+ * Returns the most uses of tools, whatever target answers.
  * @throws GatewayError `unsupported_parameter` for a tool without a price, or with a fee and without a limit.
  */
 function worstOfTools(
@@ -347,7 +355,7 @@ function worstOfTools(
   return growsPrompt ? { uses, growsPrompt } : NONE
 }
 
-/** The uses that one call of the target may charge for. */
+/** Returns the uses that one call of the target may charge. */
 export function usesAt(request: ChatRequest, { upstream, model }: Addressed): ToolUses {
   const { toolUses } = protocolOf(upstream.provider, request)
   return toolUses === undefined ? requestedToolUses(request) : toolUses(request, model)
@@ -355,14 +363,14 @@ export function usesAt(request: ChatRequest, { upstream, model }: Addressed): To
 
 function unlimited({ serverTools = [] }: ChatRequest, name: string): GatewayError {
   const param = serverTools.find((tool) => tool.name === name)?.param ?? name
-  const message = `\`${param}\` is not supported: nothing limits how often the provider uses it, and each use has a fee. Send \`max_uses\`.`
+  const message = `\`${param}\` needs \`max_uses\`: each use has a fee, and the provider does not limit the number of uses.`
   return new GatewayError('unsupported_parameter', message, { param })
 }
 
 /** The tokens that providers add to each message. */
 const MESSAGE_TOKENS = 4
 
-/** The prompt of one call by the gateway's own tokenizer, with an estimate of images and files. */
+/** Counts the prompt of one call with the gateway's own tokenizer, with an estimate for images and files. */
 export async function countPromptTokens(
   input: WorstCaseInput,
   countWhole: GatewayPorts['countWhole'],

@@ -8,13 +8,13 @@ import { spend } from '../domain/limits.ts'
 import { createLruCache } from '../lib/collections.ts'
 import { addressGroup } from '../lib/ip-address.ts'
 
-/** What differs between the APIs that clients call. */
+/** The differences between the APIs that clients call. */
 export interface RouteApi {
-  /** `METHOD /path`: what idempotency keys are used for. */
+  /** `METHOD /path`, the scope of idempotency keys. */
   readonly endpoint: string
   /** The header in which its SDKs look for the id of a request. */
   readonly requestIdHeader: string
-  /** Lower-case names of request headers that hosts of the same protocol get. */
+  /** Lower-case names of request headers that hosts of the same protocol receive. */
   readonly passedHeaders?: readonly string[]
   /** The body of an error response. */
   readonly renderError: (error: GatewayError, requestId: string) => string
@@ -31,21 +31,21 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that this route requires. */
     scope?: Right
-    /** It checks itself what a team's keys and members may do there, whose rights in the account do not suffice. */
+    /** The route itself checks the rights of a team's keys and members, whose rights in the account do not suffice. */
     inTeam?: true
-    /** What a team can be limited to. */
+    /** The endpoint to which a team can be limited. */
     endpoint?: TeamEndpoint
     /** Maximum request body in bytes, where it is not the default. */
     bodyLimitBytes?: number
     /** A chat completion: counted by rate limits before its body, which is estimated as a prompt. */
     isChat?: boolean
-    /** Of another API than chat completions: what its idempotency keys are used for, and how its errors are rendered. */
+    /** Set for APIs other than chat completions: the scope of idempotency keys and the form of errors. */
     api?: RouteApi
   }
   interface FastifyRequest {
-    /** Use `callerOf`. */
+    /** Use `callerOf` to read it. */
     caller: Caller | undefined
-    /** Set by the gate for requests that may have a body. */
+    /** Set by the request gate for requests that may have a body. */
     entry: RequestEntry | undefined
   }
 }
@@ -75,7 +75,7 @@ export function requireCaller(
   app.decorateRequest('caller', undefined)
   const accept = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     const { scope, inTeam = false, endpoint, isChat = false } = request.routeOptions.config
-    request.caller = caller // whose request it is, even if it is rejected
+    request.caller = caller // the log names the caller even if the request is rejected
     if (scope !== undefined && !isAllowed(scope, caller, inTeam)) throw lackOf(scope, caller)
     if (endpoint !== undefined) assertEndpoint(caller, endpoint)
     if (caller.kind === 'session') reply.header('cache-control', 'no-store') // keeps it out of browser caches
@@ -101,13 +101,13 @@ export function requireCaller(
   })
 }
 
-/** `Authorization`, or the key in `X-Api-Key` as clients of the Messages API send it. */
+/** Returns `Authorization`, or the key in `X-Api-Key`, which clients of the Messages API send. */
 export function authorizationOf({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const { authorization, 'x-api-key': key } = headers
   return authorization !== undefined || typeof key !== 'string' ? authorization : `Bearer ${key}`
 }
 
-/** Throws 403 for a right that a route requires for some of its fields only. */
+/** Throws 403 if the caller lacks a right that the route requires for some of its fields only. */
 export function assertRight(caller: Caller, right: Right): void {
   if (!caller.scopes.has(right)) throw lackOf(right, caller)
 }
@@ -118,7 +118,7 @@ function isAllowed(scope: Right, { scopes, teamId, teams }: Caller, inTeam: bool
   return inTeam && teams !== undefined
 }
 
-/** Throws 403 for an endpoint that the team of the caller does not allow. */
+/** Throws 403 if the caller's team does not allow the endpoint. */
 export function assertEndpoint({ endpoints }: Caller, endpoint: TeamEndpoint): void {
   if (endpoints === undefined || endpoints.has(endpoint)) return
   const message = `The team of this credential does not allow the endpoint '${endpoint}'.`

@@ -27,9 +27,9 @@ interface ChatIncoming {
   readonly caller: Caller
   /** The parsed JSON body. */
   readonly body: unknown
-  /** Those that the API passes on. */
+  /** The client's headers that the API passes on. */
   readonly headers: Readonly<Record<string, string>> | undefined
-  /** What `x-turnpike-routing` says. */
+  /** The value of the header `x-turnpike-routing`. */
   readonly routing: string | undefined
   /** Results of scanning a large body; see `domain/json-body.ts`. */
   readonly findings: BodyFindings | undefined
@@ -41,11 +41,11 @@ interface ChatIncoming {
   readonly lastEventId: number | undefined
   /** Monotonic milliseconds. */
   readonly receivedAt: number
-  /** Undefined: the request is not traced. */
+  /** Undefined if the request is not traced. */
   readonly trace: RequestTrace | undefined
 }
 
-/** Of another API than chat completions. */
+/** The input of routes of other APIs than chat completions. */
 export interface ApiRouteInput extends ChatRouteInput {
   readonly api: RouteApi
   /** The tokens of a prompt. */
@@ -188,13 +188,13 @@ function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
   return value === undefined ? undefined : parseIdempotencyKey(String(value))
 }
 
-/** Only with a key: event-stream clients send the header automatically. */
+/** Only for a request with an idempotency key: event-stream clients send the header automatically. */
 export function lastEventIdOf({ headers }: FastifyRequest): number | undefined {
   const value = headers['last-event-id']
   return value === undefined ? undefined : parseLastEventId(String(value))
 }
 
-/** `X-Client-Request-Id`: 1 to 128 characters of `[A-Za-z0-9._:-]`; anything else is ignored. */
+/** Returns `X-Client-Request-Id`: 1 to 128 characters of `[A-Za-z0-9._:-]`. Anything else is ignored. */
 function clientRequestIdOf({ headers }: FastifyRequest): string | undefined {
   const value = headers['x-client-request-id']
   return typeof value === 'string' && /^[\w.:-]{1,128}$/.test(value) ? value : undefined

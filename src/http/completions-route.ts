@@ -1,4 +1,4 @@
-/** `POST /completions`. */
+/** Serves `POST /completions`. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type ApiRouteInput, completionRoute, wholeOrStream } from './chat-route.ts'

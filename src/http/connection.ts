@@ -8,7 +8,7 @@ export const KEEP_ALIVE_MS = 10_000
 
 /** A response, JSON or an event stream, written past Fastify for speed. */
 export interface HttpConnection extends ClientConnection {
-  /** Whether the client disconnected, or the response is complete. */
+  /** Returns whether the client disconnected or the response is complete. */
   over(): boolean
   /** Ends the use of this connection by its owner. */
   release(): void
@@ -21,7 +21,7 @@ interface ConnectionState {
   ended: boolean
   headers: (() => Record<string, string>) | undefined
   keepAlive: NodeJS.Timeout | undefined
-  /** Resolves on `drain`, shared by all writers. */
+  /** Resolves on `drain`; all writers share it. */
   drained: Promise<void> | undefined
 }
 
@@ -119,7 +119,7 @@ function addHeaders(list: string[], headers: Readonly<Record<string, string>>): 
   for (const name in headers) list.push(name, headers[name] ?? '')
 }
 
-/** Resolves when the socket accepts more or is closed: the server closes slow readers. */
+/** Resolves when the socket accepts more data or is closed: the server closes slow readers. */
 function drained(state: ConnectionState): Promise<void> {
   const response = state.reply.raw
   return new Promise((resolve) => {

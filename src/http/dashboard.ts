@@ -12,7 +12,7 @@ export const DASHBOARD_LIMITS = { files: 2_000, bytes: 32 * 1024 * 1024 } as con
 
 interface DashboardFile {
   readonly type: string
-  /** Its name has a hash of the content. */
+  /** The name contains a hash of the content. */
   readonly isHashed: boolean
   readonly plain: Form
   readonly br: Form | undefined
@@ -26,9 +26,9 @@ interface Form {
 }
 
 export interface Dashboard {
-  /** `index.html`, the page of every path without a file. */
+  /** `index.html`, which is sent for every path without a file. */
   readonly page: DashboardFile
-  /** By path within the folder, such as `assets/index-B3x.js`. */
+  /** The files by path within the folder, such as `assets/index-B3x.js`. */
   readonly files: ReadonlyMap<string, DashboardFile>
 }
 
@@ -52,7 +52,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Undefined without an `index.html`: it is not built. Rejects when the folder exceeds `DASHBOARD_LIMITS`. */
+/**
+ * Returns undefined without an `index.html`, because the dashboard is not built. Rejects if the folder exceeds
+ * `DASHBOARD_LIMITS`.
+ */
 export async function readDashboard(folder: string): Promise<Dashboard | undefined> {
   const contents = await readContents(folder)
   const files = new Map<string, DashboardFile>()
@@ -124,7 +127,7 @@ function chooseForm(
   return [undefined, plain]
 }
 
-/** Whether `Accept-Encoding` names a coding, with a weight above zero (RFC 9110, 12.5.3). */
+/** Returns whether `Accept-Encoding` names a coding with a weight above zero (RFC 9110, 12.5.3). */
 function accepts(acceptEncoding: string, coding: string): boolean {
   return acceptEncoding.split(',').some((range) => {
     const [name, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())

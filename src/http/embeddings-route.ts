@@ -1,4 +1,4 @@
-/** `POST /embeddings`. */
+/** Serves `POST /embeddings`. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type ApiRouteInput, completionRoute } from './chat-route.ts'

@@ -3,7 +3,7 @@ import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyReply,
 import { type ErrorCode, GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
 import type { Rejection } from '../domain/rejection.ts'
 
-/** For retryable errors without a time. */
+/** The `Retry-After` of retryable errors without their own. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
 const MAX_RETRY_AFTER_MS = 60_000
 
@@ -28,7 +28,10 @@ export function renderErrors(app: FastifyInstance, { onError, onRejection }: Err
   })
 }
 
-/** Whether a request to a model was rejected and no provider called: calls of providers are completions, whatever their outcome. */
+/**
+ * Returns whether a request to a model was rejected before a provider was called; calls of providers are completions,
+ * whatever their outcome.
+ */
 function isRejectedModelRequest({ routeOptions: { config }, raw }: FastifyRequest, error: GatewayError): boolean {
   if (config?.isChat !== true || raw.socket?.destroyed === true) return false
   const status = statusOf(config, error)
@@ -50,12 +53,15 @@ function rejectionOf(
   }
 }
 
-/** In the API that the client uses. */
+/** Returns the status in the API that the client uses. */
 function statusOf(config: Partial<FastifyContextConfig> | undefined, error: GatewayError): number {
   return config?.api?.statusOf(error) ?? error.status
 }
 
-/** Whether the request's content was rejected, which no correct client causes. Verdicts of providers do not count. */
+/**
+ * Returns whether the request's content was rejected, which no correct client causes. Verdicts of providers do not
+ * count.
+ */
 function isRejection({ status, code }: GatewayError): boolean {
   if (status !== 400 && status !== 413 && status !== 415 && status !== 422) return false
   return code !== 'content_filter' && code !== 'provider_rejected' && code !== 'context_length_exceeded'
@@ -92,7 +98,7 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
   return { ...headers, 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(milliseconds)) }
 }
 
-/** In the form of the API that the client uses. */
+/** Sends an error in the form of the API that the client uses. */
 function sendError(reply: FastifyReply, error: GatewayError): FastifyReply {
   const { api } = reply.request.routeOptions.config ?? {}
   return reply
@@ -125,7 +131,7 @@ export function toGatewayError(error: FastifyError | GatewayError): GatewayError
   return known === undefined ? GatewayError.from(error) : known()
 }
 
-/** With `parentSchema`, since the validator is `verbose`. */
+/** Has `parentSchema`, because the validator is `verbose`. */
 type Problem = NonNullable<FastifyError['validation']>[number] & {
   readonly parentSchema?: { readonly examples?: readonly unknown[] }
 }
@@ -165,7 +171,7 @@ function fromValidation(
   return invalid('invalid_value', `does not have the documented format${hint}`)
 }
 
-/** `/scopes/0/name` becomes `scopes[0].name`. */
+/** Converts `/scopes/0/name` to `scopes[0].name`. */
 function toPath(pointer: string): string {
   return pointer
     .split('/')

@@ -71,7 +71,7 @@ const RECONNECT_AFTER_MS = 2_000
 /** A server that stops does not wait for the connection after the stream. */
 const HEAD = { connection: 'close' }
 
-/** One event, for the schemas of routes. */
+/** The schema of one event. */
 export const StreamEventView = Type.Object({
   id: Type.Optional(Type.String({ description: 'Resumes after it, as `Last-Event-ID`.' })),
   event: Type.String(),
@@ -79,17 +79,17 @@ export const StreamEventView = Type.Object({
 })
 
 export interface StreamEvent {
-  /** Undefined when a client cannot resume after it. */
+  /** Undefined if a client cannot resume after the event. */
   readonly id: string | undefined
   readonly event: string
-  /** One line. */
+  /** The data, without line breaks. */
   readonly data: string
 }
 
 export interface EventSource {
   /** Reads the new events; none: nothing for now. */
   readonly read: () => Promise<readonly StreamEvent[]>
-  /** Whether there will be no more events; called when there is none. */
+  /** Returns whether there will be no more events. Called when no event is available. */
   readonly isOver?: () => boolean
 }
 

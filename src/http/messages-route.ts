@@ -1,4 +1,4 @@
-/** `POST /messages`: Anthropic's Messages API, and its token counts. */
+/** Serves `POST /messages`: Anthropic's Messages API, and its token counts. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { isRecord } from '../lib/json.ts'

@@ -183,7 +183,7 @@ function addDetails(document: OpenApiDocument): void {
   for (const endpoint of endpoints) addLinks(endpoint, endpoints)
 }
 
-/** `PATCH /v1/keys/{id}` is `patchKeysById`. */
+/** Returns an operation ID such as `patchKeysById` for `PATCH /v1/keys/{id}`. */
 function operationId({ method, path }: Endpoint): string {
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== 'v1')
   const words = segments.map((segment) => pascal(segment.startsWith('{') ? `by_${segment}` : segment))
@@ -262,7 +262,7 @@ function outerParameters(path: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, `$request.path.${name}`]))
 }
 
-/** `GET /docs`: the OpenAPI document as a page, without script or content of other origins. */
+/** Serves `GET /docs`: the OpenAPI document as a page, without script or content of other origins. */
 export function docsRoute(app: FastifyInstance): void {
   let page: string | undefined
   app.get('/docs', { schema: { hide: true } }, (_request, reply) => {

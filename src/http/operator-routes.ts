@@ -7,7 +7,7 @@ import type { Authenticate } from './caller.ts'
 
 export interface ProbeInput {
   readonly version: string
-  /** Rejects when a store does not answer. By name of the store. */
+  /** The checks by name of the store. Each rejects if its store does not respond. */
   readonly checks: Readonly<Record<string, () => Promise<void>>>
   readonly draining: () => boolean
 }
@@ -32,7 +32,7 @@ const readySchema = {
   response: { 200: ReadyView, 503: ReadyView },
 }
 
-/** `GET /healthz` (liveness) and `GET /readyz` (readiness), without a credential. */
+/** Serves `GET /healthz` (liveness) and `GET /readyz` (readiness), without a credential. */
 export function probeRoutes(app: FastifyInstance, { version, checks, draining }: ProbeInput): void {
   app.get('/healthz', { schema: aliveSchema }, () => ({ status: 'ok', version }))
   app.get('/readyz', { schema: readySchema }, async (_request, reply) => {
@@ -61,7 +61,7 @@ interface MetricsRouteInput {
   readonly open: boolean
 }
 
-/** `GET /metrics`, for operators. */
+/** Serves `GET /metrics` for operators. */
 export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open }: MetricsRouteInput): void {
   app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
     const { authorization } = request.headers
@@ -75,10 +75,10 @@ export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open
   })
 }
 
-/** Headers of proxies. */
+/** The headers that proxies add. */
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
-/** Whether the peer is this machine, and not a proxy on it. */
+/** Returns whether the peer is this machine and not a proxy on it. */
 function isLocal({ socket, headers }: FastifyRequest): boolean {
   if (FORWARDING.some((name) => headers[name] !== undefined)) return false
   const address = socket.remoteAddress ?? ''

@@ -36,7 +36,7 @@ export const PAGE_QUERY = {
   order: orderSchema('desc', 'By time.'),
 }
 
-/** The same, for `listByName`. */
+/** The query of `listByName`. */
 export const NAMED_PAGE_QUERY = { ...PAGE_QUERY, order: orderSchema('asc', 'By name.') }
 
 export interface PageSizes {
@@ -52,7 +52,7 @@ export interface PageQuery {
   readonly order?: 'asc' | 'desc' | undefined
 }
 
-/** What a cursor belongs to. */
+/** The list to which a cursor belongs. */
 export interface PageBinding {
   /** The secret that signs cursors. */
   readonly key: Uint8Array
@@ -136,7 +136,7 @@ export async function listPage<Row, Item, After extends string = string>(
 }
 
 interface NamedListInput<Row, Item> extends Pick<ListInput<Row, Item, string>, 'query' | 'binding' | 'render'> {
-  /** Unique in the list. */
+  /** The name, unique in the list. */
   readonly name: (row: Row) => string
 }
 
@@ -161,7 +161,7 @@ export function byId({ id }: { readonly id: string }): string {
   return id
 }
 
-/** For lists ordered by number; `readPageRequest` gives `after` as text. */
+/** Returns the sort key of lists ordered by number. `readPageRequest` returns `after` as text. */
 export function byNumber({ number }: { readonly number: number }): string {
   return String(number)
 }

@@ -43,7 +43,10 @@ export function parsePeriod(
   throw new GatewayError('invalid_value', "'period_end' is before 'period_start'.", { param })
 }
 
-/** Throws 400 with `param` for what is not an ISO 8601 time of the years 1970 to 9999. @returns Unix milliseconds. */
+/**
+ * Throws 400 with `param` unless the text is an ISO 8601 time of the years 1970 to 9999.
+ * @returns Unix milliseconds.
+ */
 export function parseTime(param: string, text: unknown): number | undefined {
   if (text === undefined) return undefined
   const time = typeof text === 'string' ? parseIsoTime(text) : undefined

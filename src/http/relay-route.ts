@@ -16,7 +16,7 @@ import { type HttpConnection, openConnection } from './connection.ts'
 
 interface RelayListener {
   readonly accountId: AccountId
-  /** The completion's id. */
+  /** The ID of the completion. */
   readonly id: string
   readonly after: number | undefined
   readonly client: HttpConnection
@@ -24,7 +24,7 @@ interface RelayListener {
 
 export interface RelayRouteInput {
   readonly token: string
-  /** Of this process. */
+  /** The ID of this process. */
   readonly instanceId: string
   /**
    * Writes a stream to a client. Resolves when it is complete or the client disconnected, rejects with the error to send;

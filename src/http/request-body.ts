@@ -17,7 +17,7 @@ import {
 import { createRotation } from '../lib/collections.ts'
 import { addressGroup } from '../lib/ip-address.ts'
 
-/** For routes that set no limit of their own. */
+/** The limit of routes without their own. */
 export const DEFAULT_BODY_LIMIT_BYTES = 256 * 1024
 /** Parsed at once: takes less than a millisecond. */
 const MAX_SMALL_BYTES = 32 * 1024
@@ -29,7 +29,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Scan results of a body that was parsed on another thread. */
     findings: BodyFindings | undefined
-    /** Of a chat completion's body, which stays in memory until the response: the route releases it. */
+    /**
+     * The reservation for a chat completion's body, which stays in memory until the response. The route releases it.
+     */
     bodyReservation: BodyReservation | undefined
   }
 }
@@ -37,7 +39,7 @@ declare module 'fastify' {
 export interface BodyReading {
   readonly budget: BodyBudget
   readonly parseLarge: ParseLargeBody
-  /** Of chat completions: `METHOD /path`. */
+  /** `METHOD /path` of a chat completion. */
   readonly chatEndpoint: string
 }
 
@@ -146,7 +148,7 @@ const MAX_DISCARD_MS = 10_000
 interface BodyInput {
   readonly request: Pick<IncomingMessage, 'headers'>
   readonly payload: NodeJS.ReadableStream
-  /** In bytes. */
+  /** The limit in bytes. */
   readonly limit: number
   /** Reserves memory; throws `GatewayError` at a limit. Undefined: no limit. */
   readonly reserve: ((bytes: number) => BodyReservation) | undefined
@@ -157,7 +159,7 @@ type BodyListener = (error: Error | undefined, bytes: Buffer, reservation: BodyR
 
 interface Reading extends BodyInput {
   readonly done: BodyListener
-  /** Undefined: no content-length. */
+  /** Undefined without a `content-length`. */
   readonly declared: number | undefined
   chunks: Buffer[]
   received: number
@@ -272,7 +274,7 @@ function discardRest(payload: NodeJS.ReadableStream, maxBytes: number): Promise<
   })
 }
 
-/** Of the heap limit. A body may be in memory several times: received, parsed, and rendered. */
+/** The share of the heap limit. A body may be in memory several times: received, parsed, and rendered. */
 const HEAP_SHARE = 1 / 8
 const ACCOUNT_SHARE = 1 / 2
 const KEY_SHARE = 3 / 8
@@ -280,7 +282,7 @@ const KEY_SHARE = 3 / 8
 const LEAST_BODIES = 4
 
 interface BodyCaps {
-  /** Bytes of all owners, of an account or address, of a key. */
+  /** The bytes of all owners, then of an account or address, then of a key. */
   readonly process: number
   readonly account: number
   readonly key: number
@@ -304,14 +306,14 @@ interface BodyOwner {
 interface BodyReservation {
   /** Reserves more bytes. Throws as `reserve` does, without effect. */
   grow(bytes: number): void
-  /** Only the first call counts. */
+  /** Frees the reservation. Only the first call has an effect. */
   release(): void
 }
 
 export interface BodyBudget {
   /** Throws 429 `rate_limit_exceeded` at the owner's limit, 503 `overloaded` at the process's. */
   reserve(owner: BodyOwner, bytes: number): BodyReservation
-  /** Bytes in memory, of all. */
+  /** The bytes in memory, of all owners. */
   readonly used: number
 }
 

@@ -51,7 +51,7 @@ function rate(type: string, ranges: readonly Range[]): { readonly quality: numbe
 /** Printable ASCII; a header's value never begins or ends with a space. */
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** For schemas of routes. */
+/** The format of the header in the schemas of routes. */
 export const IDEMPOTENCY_KEY_FORMAT = { minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' } as const
 
 /**

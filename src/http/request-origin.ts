@@ -50,7 +50,7 @@ export function auditOf(request: FastifyRequest, { kind, accountId, keyId }: Cal
   return { accountId, actor: { kind, id: keyId, name: undefined }, ...originOfRequest(request) }
 }
 
-/** Who requests a change, and what the audit log records of the request. */
+/** The author of a change, and what the audit log records of the request. */
 export interface Requester {
   readonly caller: Caller
   readonly audited: AuditedRequest

@@ -1,4 +1,4 @@
-/** `POST /rerank`. */
+/** Serves `POST /rerank`. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type ApiRouteInput, completionRoute } from './chat-route.ts'

@@ -1,4 +1,4 @@
-/** `POST /responses`: OpenAI's Responses API, and its token counts. */
+/** Serves `POST /responses`: OpenAI's Responses API, and its token counts. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type ApiRouteInput, completionRoute, tokenCountRoute, wholeOrStream } from './chat-route.ts'

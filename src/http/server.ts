@@ -19,12 +19,12 @@ import { schemaController, VALIDATION } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined: it is not traced. */
+    /** Undefined if the request is not traced. */
     trace: RequestTrace | undefined
   }
 }
 
-/** A request that failed, for the log. */
+/** A failed request, for the log. */
 export interface FailedRequest {
   readonly id: string
   readonly traceId?: string | undefined
@@ -38,7 +38,7 @@ export interface ServerInput {
   readonly corsOrigins: readonly string[]
   /** Errors as clients see them, for the log. */
   readonly onError: (error: GatewayError, request: FailedRequest) => void
-  /** Rejected requests to models. */
+  /** Receives rejected requests to models. */
   readonly onRejection?: (rejection: Rejection) => void
   /** Traces requests while it has a receiver. */
   readonly tracing?: TracingSwitch
@@ -47,7 +47,7 @@ export interface ServerInput {
   /** Returns the exhausted resource; new requests to the API are rejected meanwhile. */
   readonly strain?: () => string | undefined
   readonly bodies?: BodyReading
-  /** Undefined: HTTP/1.1 without TLS. */
+  /** Undefined serves HTTP/1.1 without TLS. */
   readonly tls?: TlsFiles | undefined
 }
 
@@ -143,14 +143,17 @@ function traceRequest(tracing: Tracing, request: FastifyRequest, { raw }: Fastif
 }
 
 const SHUTTING_DOWN = 'The gateway is shutting down; try again in 1 s.'
-/** Served while draining. */
+/** The routes that are served while the process drains. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 const OVERLOADED = new GatewayError('overloaded', 'The gateway is overloaded.', {
   retryAfterMs: 2_000,
 })
 
-/** Whether overload rejects a route: the API except for operators. @param route As registered. */
+/**
+ * Returns whether overload rejects a route: the whole API except for operators.
+ * @param route The path as registered.
+ */
 function isShed(route: string | undefined): boolean {
   if (route === undefined || route.startsWith('/v1/admin/')) return false
   return (
@@ -163,7 +166,7 @@ function pathOf(url: string): string {
   return url.split('?', 1)[0]?.replace(/(?<=.)\/$/, '') ?? ''
 }
 
-/** For browsers with bearer keys: no cookies, the headers that the official SDKs send and read. */
+/** Allows requests of browsers with bearer keys: no cookies; only the headers that the official SDKs send and read. */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   await app.register(fastifyCors, {
     origin: origins.includes('*') ? '*' : [...origins],
@@ -228,7 +231,7 @@ export const EDGE_LIMITS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
   checkIntervalMs: 1_000,
-  /** Longer than the idle time of common load balancers. */
+  /** Exceeds the idle timeout of common load balancers. */
   keepAliveTimeoutMs: 75_000,
   maxHeaderBytes: 16 * 1024,
   maxHeaders: 100,
@@ -310,7 +313,7 @@ const CLIENT_ERRORS: Readonly<Record<string, ClientError>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['body_too_large', 'The chunk extensions of the body are too large.'],
 }
 
-/** Reserved for the database, the spool, the log and the threads. */
+/** The file descriptors reserved for the database, the spool, the log and the threads. */
 const SPARE_FILES = 96
 /** Minimum, so that an operator can connect. */
 const LEAST_CONNECTIONS = 16

@@ -63,8 +63,8 @@ test('search, facets with counts and sort are in the address, and back undoes th
   await page.getByRole('button', { name: 'Output', exact: true }).click()
   await page.waitForURL(/sort=output&dir=desc/)
   await page.locator('th[aria-sort=descending]', { hasText: 'Output' }).waitFor()
-  const dearest = await dataRows(page).first().innerText()
-  assert.match(dearest, /claude-\S+/)
+  const costliest = await dataRows(page).first().innerText()
+  assert.match(costliest, /claude-\S+/)
   const outputs = (await dataRows(page).locator('td:nth-child(5)').allInnerTexts()).map((text) => Number(text.slice(1)))
   assert.deepEqual(
     outputs,

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatEvent, ChatRequest } from '../../src/domain/chat.ts'
-import { createCallUsage, guessTokens, meter } from '../../src/gateway/usage/meter.ts'
+import { createCallUsage, estimateTokens, meter } from '../../src/gateway/usage/meter.ts'
 import { messagesApi } from '../../src/protocols/anthropic-messages/client/index.ts'
 import { anthropicMessages } from '../../src/protocols/anthropic-messages/index.ts'
 import { bedrockConverse } from '../../src/protocols/bedrock-converse/index.ts'
@@ -290,7 +290,7 @@ function deliver(protocol: UpstreamProtocol, frames: readonly Frame[]): void {
       for (const answer of answers) answer.push(event)
       for (const stream of streams) unlessBroken(() => stream.push(event))
     }
-    guessTokens(usage)
+    estimateTokens(usage)
     events.length = 0
   }
   unlessBroken(() => {

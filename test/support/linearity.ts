@@ -10,7 +10,7 @@ const MAX_MS = 50 * 5
 const LEAST_MS = 20
 const MAX_GROWTH = 2.5
 /**
- * Garbage collection and the clock of a thread, which may advance in steps of 4 ms, make single doublings dearer; four of
+ * Garbage collection and the clock of a thread, which may advance in steps of 4 ms, make single doublings more expensive; four of
  * them in a row show what neither can explain.
  */
 const CONFIRMED_DOUBLINGS = 4

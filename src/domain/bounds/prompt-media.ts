@@ -4,18 +4,18 @@ import type { ContentPart } from '../chat.ts'
 import { textTokenBound } from './token-bound.ts'
 
 export type Media =
-  /** Size undefined: not known. */
+  /** The size is undefined if it is unknown. */
   | { readonly kind: 'image'; readonly size: ImageSize | undefined; readonly detail: Detail }
   | { readonly kind: 'audio' | 'video'; readonly seconds: number }
   /** Pages undefined: the maximum of the model. */
   | { readonly kind: 'pages'; readonly pages: number | undefined }
   | { readonly kind: 'text'; readonly tokens: number }
-  /** Tokens of the model's own tokenizer. */
+  /** Tokens by the model's own tokenizer. */
   | { readonly kind: 'tokens'; readonly tokens: number }
   /** A file of unknown size. */
   | { readonly kind: 'unknown' }
 
-/** Bytes of a file that are read. A longer file counts as its upper bound. */
+/** The bytes of a file that are read. A longer file counts as its upper bound. */
 const LOOK_BYTES = 1024 * 1024
 const IMAGE_HEAD_BYTES = 96 * 1024
 
@@ -115,7 +115,7 @@ export interface MediaRules {
   readonly audioSecond: number
   /** Tokens of a second of video with its sound. */
   readonly videoSecond: number
-  /** Tokens of a page of a document: of its image, and of its text where that is charged, too. */
+  /** The tokens of a page of a document: of its image, and of its text if that is charged too. */
   readonly page: number
   /** Maximum number of pages. */
   readonly maxPages: number
@@ -150,11 +150,11 @@ function tiles(base: number, tile: number): MediaRules['image'] {
 }
 
 interface PatchLimits {
-  /** Patches at most. */
+  /** The maximum number of patches. */
   readonly most: number
-  /** With `detail: original`. */
+  /** The limit with `detail: original`. */
   readonly original?: number
-  /** With `detail: auto`, or none. */
+  /** The limit with `detail: auto` or without `detail`. */
   readonly auto?: number
 }
 
@@ -240,7 +240,7 @@ const RULES: readonly (readonly [pattern: RegExp, rules: MediaRules])[] = [
 ]
 const UNKNOWN_RULES = of(patches(14, UNKNOWN_IMAGE))
 
-/** By the provider's own name of a model. */
+/** Returns the rules by the provider's own name of a model. */
 export const mediaRulesOf = memoize((model: string): MediaRules => {
   const name = model.toLowerCase()
   return RULES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN_RULES
@@ -250,7 +250,7 @@ export const mediaRulesOf = memoize((model: string): MediaRules => {
 const LEAST_BYTES_A_SECOND: Readonly<Record<string, number>> = { mp3: 1000, wav: 4000, pcm16: 16_000 }
 const LEAST_OF_ANY = 500
 
-/** Upper bound in seconds. WAV has its rate in the header; other formats count at the lowest bit rate. */
+/** Returns an upper bound in seconds. WAV has its rate in the header; other formats count at the lowest bit rate. */
 function audioSeconds(head: Buffer, format: string, bytes: number): number {
   const isWav =
     head.length >= 36 && head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 16) === 'WAVEfmt '
@@ -265,7 +265,7 @@ function audioSeconds(head: Buffer, format: string, bytes: number): number {
 const HIDDEN_PAGES = ['/ObjStm', '/Encrypt', '#50', '#61', '#67', '#65']
 const PAGES_SEEN = 4096
 
-/** Upper bound of the pages of a PDF; undefined where its bytes do not show them. */
+/** Returns an upper bound of the pages of a PDF. Undefined if its bytes do not reveal them. */
 function pdfPages(bytes: Buffer): number | undefined {
   if (HIDDEN_PAGES.some((mark) => bytes.includes(mark))) return undefined
   let pages = 0

@@ -8,46 +8,46 @@ import { type Media, type MediaRules, mediaOf, mediaRulesOf, UNKNOWN_MEDIA } fro
 import { textTokenBound, tokenFamilyOf } from './token-bound.ts'
 
 export interface PromptBound {
-  /** Upper bound. May exceed the context window of the model, which no answered prompt does. */
+  /** The upper bound. It may exceed the context window of the model, which no answered prompt does. */
   readonly tokens: number
   /** Expected number, charged where the provider reports none. */
   readonly likelyTokens: number
-  /** Part of `tokens` that `promptText` lacks: templates and files. */
+  /** The part of `tokens` that `promptText` lacks: templates and files. */
   readonly otherTokens: number
-  /** Part of `tokens`: images, audio, pages and other files. */
+  /** The part of `tokens` for images, audio, pages and other files. */
   readonly mediaTokens: number
   /** Images, for which some hosts charge a fee. */
   readonly images: number
   readonly hasAudio: boolean
-  /** Of a predicted answer: rejected ones are charged as output. */
+  /** The tokens of a predicted answer: rejected ones are charged as output. */
   readonly predictionTokens: number
-  /** Has a file of unknown size, which counts as the rest of the window. */
+  /** The request has a file of unknown size, which counts as the rest of the window. */
   readonly isOpen: boolean
 }
 
-/** Names, roles and separators of a message's template. */
+/** The names, roles and separators of a message's template. */
 const MESSAGE_TOKENS = 8
 const PART_TOKENS = 4
 /** Template of each tool, and instructions of providers for models with tools. */
 const TOOL_TOKENS = 32
 const TOOLS_TOKENS = 800
-/** What a custom tool has as a function beside its own text. */
+/** The tokens that a custom tool has as a function in addition to its own text. */
 const CUSTOM_TOOL_TOKENS = 64
 /** Providers may indent JSON in prompts. */
 const INDENTED = 1.5
 const FORMAT_TOKENS = 300
-/** Of a tool that the provider describes itself; the largest that is published is half of it. */
+/** The tokens of a tool that the provider describes itself: twice the largest published description. */
 const BUILT_IN_TOOL_TOKENS = 1500
 
-/** Share of the bound in most texts. */
+/** The share of the bound that most texts reach. */
 const LIKELY_SHARE = 2 / 3
 const LIKELY_MESSAGE_TOKENS = 4
 
 /** Content of a prompt, independent of models; plain data, so that another thread can measure it. */
 export interface PromptContent {
-  /** Upper bound of the tokens of all text, before the margin of a model's tokenizer. */
+  /** The upper bound of the tokens of all text, before the margin of a model's tokenizer. */
   readonly text: number
-  /** Part of `text`: of a predicted answer. */
+  /** The part of `text` that is a predicted answer. */
   readonly prediction: number
   readonly media: readonly Media[]
 }
@@ -71,7 +71,10 @@ function mediaIn({ messages, task }: ChatRequest): readonly Media[] {
   return media
 }
 
-/** What a task has beside its messages: token IDs, a suffix, and the query, which rerankers read with every document. */
+/**
+ * Returns the parts of a task besides its messages: token IDs, a suffix, and the query, which rerankers read with
+ * every document.
+ */
 function tokensBeside(task: Task): Media[] {
   if (task.type === 'embedding') return [{ kind: 'tokens', tokens: tokenIdCount(task) }]
   if (task.type === 'completion') return [{ kind: 'tokens', tokens: textTokenBound(task.suffix ?? '') }]
@@ -158,7 +161,7 @@ function templateTokens({ messages, tools = [], responseFormat, native }: ChatRe
   return MESSAGE_TOKENS * messages.length + ofTools + ofBuiltIn + (responseFormat === undefined ? 0 : FORMAT_TOKENS)
 }
 
-/** Tokens of all text in the request. */
+/** Returns the tokens of all text in the request. */
 function textOf(request: ChatRequest): number {
   const { messages, tools, responseFormat, stop, user, metadata, extra, native } = request
   let tokens = 0
@@ -177,14 +180,14 @@ function predictionOf({ prediction }: ChatRequest): number {
   return prediction === undefined || prediction === null ? 0 : jsonTokens(prediction)
 }
 
-/** Of a value as JSON. */
+/** Returns the tokens of a value as JSON. */
 function jsonTokens(value: unknown): number {
   if (typeof value === 'string') return textTokenBound(value)
   if (typeof value !== 'object' || value === null) return value === undefined ? 0 : String(value).length
   return textTokenBound(JSON.stringify(value))
 }
 
-/** Tokens of a message as text. Some hosts forward unknown fields: they count as JSON. */
+/** Returns the tokens of a message as text. Some hosts forward unknown fields, which count as JSON. */
 function messageTokens(message: ChatMessage): number {
   let tokens = 0
   for (const name in message) {
@@ -198,7 +201,7 @@ function messageTokens(message: ChatMessage): number {
   return tokens
 }
 
-/** Tokens of texts and unknown fields of a part; `mediaOf` measures files. */
+/** Returns the tokens of texts and unknown fields of a part; `mediaOf` measures files. */
 function partTokens(part: ContentPart): number {
   let tokens = PART_TOKENS
   for (const name in part) {

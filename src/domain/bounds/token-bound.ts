@@ -25,7 +25,7 @@ const LONGEST_WORD = 16
 /** A character beyond it may belong to the word that it touches. */
 const FIRST_LETTER_BEYOND_ASCII = 0xc0
 
-/** By UTF-16 unit. */
+/** The classes of characters by UTF-16 unit. */
 const CLASSES = classes()
 const PAIR = pairTable()
 const TRIPLE = tripleTable()
@@ -39,7 +39,7 @@ const WORD_LETTERS = fillWords()
 /** System prompts and earlier messages recur with every request. */
 const CACHED_TEXTS = 1000
 const LONGEST_CACHED = 4096
-/** For shorter texts a lookup takes as long as the measurement. */
+/** Shorter texts are not cached, because a lookup takes as long as the measurement. */
 const SHORTEST_CACHED = 32
 const cached = createLruCache<number>(CACHED_TEXTS)
 
@@ -108,7 +108,7 @@ function runEnd(text: string, start: number, kind: number): number {
   return at
 }
 
-/** Of one kind of white space; the last space before a word belongs to the word. */
+/** Returns the end of a run of one kind of white space; the last space before a word belongs to the word. */
 function blankEnd(text: string, start: number): number {
   const unit = text.charCodeAt(start)
   let at = start + 1
@@ -129,7 +129,7 @@ function isBeyond(text: string, at: number): boolean {
   return at >= 0 && at < text.length && text.charCodeAt(at) >= FIRST_LETTER_BEYOND_ASCII
 }
 
-/** Tokens of a word that is known without a space before it; 0: it is not known. */
+/** Returns the tokens of a word that is known without a space before it; 0 if it is unknown. */
 function knownWord(text: string, from: number, end: number): number {
   let hash = 0
   for (let at = from; at < end; at++) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) | 0
@@ -257,11 +257,11 @@ function fillWords(): Uint8Array {
 interface TokenFamily {
   /** Factor of the bound for tokenizers that were not measured. */
   readonly margin: number
-  /** Tokens of a request besides its text: templates, and instructions of the provider. */
+  /** The tokens of a request besides its text: templates, and instructions of the provider. */
   readonly request: number
   /** The tokenizer that counts exactly for it. */
   readonly exact: 'o200k_base' | undefined
-  /** Tokens of ordinary text for one token of o200k, by the provider's counts of recorded answers. */
+  /** The tokens of ordinary text for one token of o200k, from the provider's counts of recorded answers. */
   readonly perOwnToken: number
 }
 
@@ -281,12 +281,12 @@ const FAMILIES: readonly (readonly [pattern: RegExp, family: TokenFamily])[] = [
 ]
 const UNKNOWN: TokenFamily = { ...MEASURED, margin: 1.5, request: 512 }
 
-/** Whether the name of a model reveals its tokenizer. */
+/** Returns whether the name of a model reveals its tokenizer. */
 export function isKnownModel(model: string): boolean {
   return tokenFamilyOf(model) !== UNKNOWN
 }
 
-/** By the provider's own name of a model. */
+/** Returns the family by the provider's own name of a model. */
 export const tokenFamilyOf = memoize((model: string): TokenFamily => {
   const name = model.toLowerCase()
   return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN

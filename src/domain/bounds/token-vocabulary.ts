@@ -71,7 +71,10 @@ export const SINGLES = `
 력로료를름리만면문미번보복부분사산상색서성세소수스습시식아야어에여열오와요용우원위으은을음의이인일입자작장재전정
 제주지째치크터트하한할해호화환！（），－．／０１２３４５６７８９：；＞？～�`
 
-/** Characters that normalization (NFKC of Claude, NFC of Qwen) makes more tokens of than they have bytes: tokens, code points. */
+/**
+ * Characters that normalization (NFKC of Claude, NFC of Qwen) expands to more tokens than they have bytes: tokens,
+ * code points.
+ */
 export const EXPANDING: readonly (readonly [tokens: number, codePoints: string])[] = [
   [3, `bc bd be 149 1c4 37a 675 676 678`],
   [

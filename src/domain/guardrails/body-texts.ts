@@ -4,7 +4,7 @@ import { parseJson } from '../../lib/json.ts'
 /** Replaces one text; the same text leaves the JSON as it is. @param path As in errors: `messages[2].content`. */
 export type ReplaceText = (text: string, path: () => string) => string
 
-/** Fields whose texts are names, IDs, addresses, encoded data or choices of the API. */
+/** The fields whose texts are names, IDs, addresses, encoded data or choices of the API. */
 const NOT_TEXT: ReadonlySet<string> = new Set([
   ...[
     'model',
@@ -44,17 +44,17 @@ const NOT_TEXT: ReadonlySet<string> = new Set([
   ],
   ...['include', 'modalities', 'required', 'enum', 'reasoning_effort', 'encoding_format', 'safety_identifier', 'user'],
 ])
-/** Fields that are JSON in a text. */
+/** The fields that contain JSON as text. */
 const JSON_TEXT: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
-/** Below these every text counts: input and results of tools, whose names of fields are the tool's own. */
+/** The fields below which every text counts: input and results of tools, which choose their own field names. */
 const FREE_FORM: ReadonlySet<string> = new Set(['input', 'arguments', 'output', 'documents', 'metadata'])
 
 type Step = string | number
 
 /**
- * Depth is bounded by whoever parsed the value.
+ * The parser of the value limits its depth.
  * @param options.isFree Every text counts, whatever its field is called.
- * @returns `value` itself where nothing was replaced.
+ * @returns `value` itself if nothing was replaced.
  */
 export function replaceTexts(value: unknown, replace: ReplaceText, { isFree = false } = {}): unknown {
   return walk(value, { replace, path: [], isFree })
@@ -100,7 +100,7 @@ function walkObject(object: Readonly<Record<string, unknown>>, at: Walk): unknow
   return copy ?? object
 }
 
-/** The whole input of a request has the name that a tool's input has, too; that one belongs to a block with a type. */
+/** Distinguishes the input of a request from a tool's input of the same name, which belongs to a block with a type. */
 function isToolInput(object: Readonly<Record<string, unknown>>, field: string): boolean {
   return FREE_FORM.has(field) && (field !== 'input' || typeof object['type'] === 'string')
 }
@@ -111,7 +111,7 @@ function walkFree(item: unknown, field: string, at: Walk): unknown {
   return replaceInJson(item, (parsed) => walk(parsed, free)) ?? walk(item, free)
 }
 
-/** Replaces within JSON that is a text. @returns undefined where the text is no JSON object or list. */
+/** Replaces texts within JSON that is itself a text. @returns undefined if it is not a JSON object or list. */
 export function replaceInJson(text: string, replace: (parsed: unknown) => unknown): string | undefined {
   const parsed = parseJson(text)
   if (typeof parsed !== 'object' || parsed === null) return undefined

@@ -15,7 +15,9 @@ export interface Guard {
 
 /** Implemented by `features/guardrails`. */
 export interface GuardrailsPort {
-  /** Undefined: none. A promise where they must be read first; it rejects with `database_unavailable`. */
+  /**
+   * Undefined if no guardrail applies. A promise if they must be read first; it rejects with `database_unavailable`.
+   */
   guardOf(caller: Caller): Guard | undefined | Promise<Guard | undefined>
 }
 

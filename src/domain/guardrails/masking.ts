@@ -1,14 +1,14 @@
-/** Masks text that arrives in pieces: what may still become a match is withheld. */
+/** Masks text that arrives in pieces, and withholds text that may still become a match. */
 import { findAll, type Matcher } from './matcher.ts'
 
 export interface Masker {
-  /** @returns the text that is certain. Throws what `onMatch` throws. */
+  /** @returns the text that cannot become a match. Throws what `onMatch` throws. */
   push(piece: string): string
   /** @returns the rest. */
   flush(): string
 }
 
-/** Characters before a piece that expressions may look back at. */
+/** The characters before a piece that expressions may examine. */
 const CONTEXT = 64
 
 /** @param onMatch Called for every match before it is masked; throws where the match blocks. */

@@ -1,4 +1,4 @@
-/** Rules about content, compiled to what finds their matches. */
+/** Compiles rules about content to matchers. */
 import type { RE2JS } from 're2js'
 import { GatewayError } from '../errors.ts'
 import { type Match, merge, type Pattern, PII, SECRETS } from './patterns.ts'
@@ -11,13 +11,13 @@ export interface Matcher extends Pattern {
   readonly sides: readonly GuardrailSide[]
 }
 
-/** Characters of an answer that are withheld for a pattern of a rule. */
+/** The characters of an answer that are withheld for a pattern of a rule. */
 export const DEFAULT_WINDOW = 256
 export const MAX_WINDOW = 4096
 export const DEFAULT_REPLACEMENT = '[REDACTED]'
 const BOTH: readonly GuardrailSide[] = ['prompt', 'answer']
 
-/** Rejects with `invalid_value` for a pattern that is not RE2. */
+/** Rejects with `invalid_value` if a pattern is not valid RE2. */
 export async function compileMatchers(rules: readonly NamedRule[]): Promise<readonly Matcher[]> {
   const compiled: Matcher[] = []
   for (const { guardrail, rule } of rules) {
@@ -42,7 +42,7 @@ async function patternsOf(rule: GuardrailRule): Promise<readonly Pattern[]> {
   ]
 }
 
-/** Linear in the text, whatever the expression. */
+/** Takes linear time in the text, whatever the expression. */
 async function re2Pattern(
   source: string,
   { ignore_case: ignoreCase = false, window = DEFAULT_WINDOW, ...rule }: RegexRule,
@@ -90,7 +90,7 @@ interface Found extends Match {
   readonly matcher: Matcher
 }
 
-/** What all matchers find, in order, what overlaps joined. */
+/** Returns the matches of all matchers in order, with overlapping ones joined. */
 export function findAll(matchers: readonly Matcher[], text: string): readonly Found[] {
   const found: Found[] = []
   for (const matcher of matchers) for (const match of matcher.find(text)) found.push({ ...match, matcher })

@@ -1,5 +1,6 @@
 /**
- * Built-in patterns of secrets and personal data. Every expression begins at the edge of a run of its characters and has
+ * Built-in patterns of secrets and personal data. Every expression begins at the edge of a run of its characters and
+ * has
  * bounded repetitions, so that it takes linear time on any text.
  */
 import type { PiiType } from './rule.ts'
@@ -10,15 +11,18 @@ export interface Match {
 }
 
 export interface Pattern {
-  /** Replaces what is found. */
+  /** The replacement of a match. */
   readonly mask: string
-  /** In order, not overlapping. */
+  /** Returns the matches in order, without overlaps. */
   find(text: string): readonly Match[]
-  /** Where the tail begins that further text may make a match, or a longer one; the length of `text`: nowhere. */
+  /**
+   * Returns where the tail begins that further text may turn into a match or extend. Returns the length of `text` if
+   * there is none.
+   */
   heldFrom(text: string): number
 }
 
-/** Longest tail of token characters that is held: a JSON Web Token, and an e-mail address. */
+/** The longest tails that are withheld: of a JSON Web Token, and of an e-mail address. */
 const LONGEST_SECRET = 8192
 const LONGEST_EMAIL = 320
 
@@ -44,9 +48,9 @@ const SECRET = new RegExp(
 )
 const KEY_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
 const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
-/** Longest private key; longer ones are masked as far. */
+/** The longest private key. Longer ones are masked up to this length. */
 const LONGEST_PRIVATE_KEY = 16_384
-/** Begins a private key, as far as the text goes. */
+/** Returns whether the text so far may begin a private key. */
 const KEY_BEGINNING = /-----(?:B(?:E(?:G(?:I(?:N[A-Z0-9 ]{0,60}-{0,5})?)?)?)?)?$/
 
 export const SECRETS: Pattern = {
@@ -62,7 +66,7 @@ export const SECRETS: Pattern = {
   },
 }
 
-/** Without an end, as far as one may be. */
+/** Finds private keys. A key without an end extends as far as one may. */
 function privateKeys(text: string): readonly Match[] {
   if (!text.includes('-----BEGIN ')) return NONE
   const found: Match[] = []
@@ -86,7 +90,7 @@ const IBAN = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1
 const IBAN_BEGINNING = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}$/
 const SSN = /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g
 const IPV4 = /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])/g
-/** Longest number with its separators that is held. */
+/** The longest number with its separators that is withheld. */
 const LONGEST_NUMBER = 48
 
 export const PII: Readonly<Record<PiiType, Pattern>> = {
@@ -126,7 +130,10 @@ function matches(expression: RegExp, text: string): readonly Match[] {
   return found
 }
 
-/** In order, what overlaps joined. @param join Of two that overlap, the one that began first. */
+/**
+ * Returns the items in order, with overlapping ones joined.
+ * @param join Receives two that overlap, the earlier one first.
+ */
 export function merge<Item extends Match>(
   found: readonly Item[],
   join: (first: Item, second: Item) => Item = (first) => first,

@@ -4,7 +4,7 @@ import type { KeyId } from '../ids.ts'
 export const GUARDRAIL_KINDS = ['secrets', 'pii', 'regex', 'max_prompt', 'tools', 'http'] as const
 export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number]
 
-/** `mask` replaces what is found, `block` rejects the request or ends its answer. */
+/** `mask` replaces a match, `block` rejects the request or ends its answer. */
 export const GUARDRAIL_ACTIONS = ['mask', 'block'] as const
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number]
 
@@ -19,7 +19,7 @@ export type HookStage = (typeof HOOK_STAGES)[number]
 
 interface ContentRule {
   readonly action: GuardrailAction
-  /** Absent: both. */
+  /** Absent applies to both. */
   readonly applies_to?: readonly GuardrailSide[]
 }
 export interface SecretsRule extends ContentRule {
@@ -27,7 +27,7 @@ export interface SecretsRule extends ContentRule {
 }
 export interface PiiRule extends ContentRule {
   readonly kind: 'pii'
-  /** Absent: all but `ip_address`. */
+  /** Absent selects all but `ip_address`. */
   readonly types?: readonly PiiType[]
 }
 export interface RegexRule extends ContentRule {
@@ -40,7 +40,7 @@ export interface RegexRule extends ContentRule {
   readonly ignore_case?: boolean
   /** Absent: `[REDACTED]`. */
   readonly replacement?: string
-  /** Characters of an answer that are withheld, so that a match that arrives in pieces is found. */
+  /** The characters of an answer that are withheld to find a match that arrives in pieces. */
   readonly window?: number
 }
 export interface MaxPromptRule {
@@ -52,17 +52,17 @@ export interface MaxPromptRule {
 export interface ToolsRule {
   readonly kind: 'tools'
   readonly action: 'block'
-  /** Names of tools that requests may have. */
+  /** The names of tools that requests may have. */
   readonly allowed: readonly string[]
 }
 export interface HttpRule {
   readonly kind: 'http'
-  /** The strongest action that the hook may ask for: under `block`, masking is ignored. */
+  /** The strongest action that the hook may request: under `block`, masking is ignored. */
   readonly action: GuardrailAction
   readonly url: string
   readonly stages: readonly HookStage[]
   readonly timeout_ms: number
-  /** What happens when the hook does not answer. */
+  /** The behaviour if the hook does not answer. */
   readonly fail: 'open' | 'closed'
 }
 export type GuardrailRule = SecretsRule | PiiRule | RegexRule | MaxPromptRule | ToolsRule | HttpRule
@@ -84,11 +84,11 @@ export interface HookQuestion {
 
 export interface HookVerdict {
   readonly action: 'allow' | 'mask' | 'block'
-  /** Shown to the client. */
+  /** The reason, which the client receives. */
   readonly reason?: string
-  /** With `mask`: as many as were sent, in the same order. */
+  /** With `mask`: as many texts as were sent, in the same order. */
   readonly texts?: readonly string[]
 }
 
-/** Calls the hook of a rule. Undefined: it did not answer as documented within its time. Never rejects. */
+/** Calls the hook of a rule. Undefined if it did not answer as documented in time. Never rejects. */
 export type CallHook = (named: NamedRule<HttpRule>, question: HookQuestion) => Promise<HookVerdict | undefined>

@@ -32,7 +32,7 @@ export interface Caller {
   readonly ancestors?: readonly KeyBudget[] | undefined
   /** The key or an ancestor has a budget, models, a rate or an expiry: it cannot manage keys or members. */
   readonly isLimited?: boolean | undefined
-  /** Of the account, the key and its ancestors: all apply. Undefined: none. */
+  /** The policies of the account, the key and its ancestors, which all apply. Undefined if there are none. */
   readonly dataPolicies?: readonly DataPolicy[] | undefined
   /** Team that the requests are of, whose limits apply to them; undefined: the account. */
   readonly teamId?: TeamId | undefined
@@ -42,20 +42,24 @@ export interface Caller {
   readonly endpoints?: ReadonlySet<TeamEndpoint> | undefined
   /** Teams of the user with their role there. Undefined: none, or no user. */
   readonly teams?: ReadonlyMap<TeamId, TeamRole> | undefined
-  /** Tags that its requests have unless they say otherwise, `key=value` each; undefined: none. */
+  /** The default tags of its requests, as `key=value`. Undefined if there are none. */
   readonly tags?: readonly string[] | undefined
   /** Keys of tags that its requests must have; undefined: none. */
   readonly requireTags?: readonly string[] | undefined
-  /** Version of the account's own provider credentials, which grows with every change; undefined: it never had any. */
+  /**
+   * The version of the account's own provider credentials, which grows with every change. Undefined if it never had
+   * any.
+   */
   readonly providerCredentials?: number | undefined
-  /** Version of the account's guardrails, which grows with every change; undefined: it never had any. */
+  /** The version of the account's guardrails, which grows with every change. Undefined if it never had any. */
   readonly guardrails?: number | undefined
   /** Rights of this credential; full access is expanded. */
   readonly scopes: ReadonlySet<Right>
 }
 
 /*
- * The table of rights. A route requires a right (`config.scope`); keys and tokens have rights as scopes, members by their
+ * The table of rights. A route requires a right (`config.scope`); keys and tokens have rights as scopes, members by
+ * their
  * role. `docs/members.md` and the matrix test are generated from it.
  */
 
@@ -83,7 +87,10 @@ export type Role = (typeof ROLES)[number]
 export const MEMBER_RIGHTS = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails'] as const
 export type Right = Scope | (typeof MEMBER_RIGHTS)[number]
 
-/** Rights that create credentials and members, and lift guardrails. Limited keys never have them, whatever their scopes. */
+/**
+ * Rights that create credentials and members, and lift guardrails. Limited keys never have them, whatever their
+ * scopes.
+ */
 export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members', 'teams', 'scim', 'guardrails'])
 
 /** Rights that a scope implies: a key that invites members has the rights of every member. */
@@ -148,7 +155,10 @@ export const TEAM_ENDPOINTS = [
 ] as const
 export type TeamEndpoint = (typeof TEAM_ENDPOINTS)[number]
 
-/** What is asked of a team. `roles` are those in the team; `right` is the right in the account that allows it as well. */
+/**
+ * The actions in a team. `roles` are the roles in the team; `right` is the right in the account that also allows the
+ * action.
+ */
 export const TEAM_RIGHTS = {
   read: { may: 'see the team, its members and its keys', right: 'teams:read', roles: TEAM_ROLES },
   use: { may: 'create keys of the team, and send requests as the team', right: 'teams', roles: ['admin', 'member'] },

@@ -14,7 +14,7 @@ export interface SecretForm {
   readonly pattern: RegExp
   /** @param randomText Unpredictable base-62 text of the requested length. */
   mint(randomText: (length: number) => string): string
-  /** Whether format and checksum are valid; the secret may never have been issued. */
+  /** Returns whether format and checksum are valid; the secret may never have been issued. */
   isWellFormed(secret: string): boolean
 }
 

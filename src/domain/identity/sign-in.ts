@@ -1,4 +1,7 @@
-/** Ports of the sign-in and activation pages to sessions, people and devices. Implemented by features, connected by `app.ts`. */
+/**
+ * Ports of the sign-in and activation pages to sessions, people and devices. Implemented by features, connected by
+ * `app.ts`.
+ */
 import type { AccountId, SessionId, UserId } from '../ids.ts'
 import type { Role, Scope } from './caller.ts'
 
@@ -24,7 +27,7 @@ export interface BrowserSession {
 }
 
 export interface SessionsPort {
-  /** Undefined: not signed in. @param cookies The `Cookie` header. */
+  /** Returns undefined if nobody is signed in. @param cookies The `Cookie` header. */
   find(cookies: string | undefined): Promise<BrowserSession | undefined>
   /** Begins a session with a new ID. @returns The value of `Set-Cookie`. */
   start(who: { readonly userId: UserId; readonly accountId: AccountId }, origin: Origin): Promise<string>
@@ -32,7 +35,7 @@ export interface SessionsPort {
   end(session: BrowserSession, origin: Origin): Promise<string>
 }
 
-/** A device that requests access, as shown to the person who decides. */
+/** A device that requests access, for display to the person who decides. */
 export interface ActivationRequest {
   /** `XXXX-XXXX`. */
   readonly userCode: string
@@ -44,7 +47,7 @@ export interface ActivationRequest {
   readonly requestedAt: number
   readonly expiresAt: number
   readonly scopes: readonly Scope[]
-  /** It gets a refresh token. */
+  /** The device receives a refresh token. */
   readonly offline: boolean
 }
 
@@ -70,9 +73,9 @@ export interface ActivationPort {
   ): Promise<boolean | ActivationBlock>
 }
 
-/** A way to sign in, for the buttons of a page. */
+/** A sign-in method, for the buttons of a page. */
 export interface SignInChoice {
-  /** Part of the path `/auth/…` that begins the sign-in. */
+  /** The part of the path `/auth/…` that begins the sign-in. */
   readonly slug: string
   readonly name: string
 }
@@ -80,14 +83,15 @@ export interface SignInChoice {
 /** Result of a sign-in that an identity provider or a link has verified. */
 export type Arrival =
   | { readonly kind: 'member'; readonly userId: UserId; readonly accountId: AccountId }
-  /** Known, but a member of no account, and not invited. */
+  /** The person is known, but a member of no account and not invited. */
   | { readonly kind: 'no account'; readonly email: string }
   | { readonly kind: 'disabled' }
 
 /** Implemented by `features/members`. */
 export interface PeoplePort {
   /**
-   * Finds or creates the person of a verified identity. The first person becomes the owner of the first account; one with an
+   * Finds or creates the person of a verified identity. The first person becomes the owner of the first account; one
+   * with an
    * invitation becomes a member of the inviting account.
    */
   arrive(identity: VouchedIdentity, origin: Origin & { readonly invitation: string | undefined }): Promise<Arrival>

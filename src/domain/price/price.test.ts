@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { chargeNanoUsd, priceUsage } from './price.ts'
-import { type ChargeableUsage, dearestRates, type Price, type PriceTier } from './tariff.ts'
+import { type ChargeableUsage, highestRates, type Price, type PriceTier } from './tariff.ts'
 
 const PRICE: Price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_000, cachedInputMicroUsd: 70_000 }
 
@@ -365,7 +365,7 @@ test('tiers come to the same as pricing one token after the other', () => {
   )
 })
 
-test('INV-3: nothing within the facts of a request costs more than its dearest rates and fees', () => {
+test('INV-3: nothing within the facts of a request costs more than its highest rates and fees', () => {
   const named = fc.constantFrom(undefined, 'auto', 'flex', 'priority')
   fc.assert(
     fc.property(usages, tariffs, named, fc.nat(60), fc.boolean(), (used, price, serviceTier, more, isTimed) => {
@@ -378,7 +378,7 @@ test('INV-3: nothing within the facts of a request costs more than its dearest r
         serverTools: used.serverTools,
         at: isTimed ? used.at : undefined,
       }
-      const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = dearestRates(price, facts)
+      const { inputMicroUsd, outputMicroUsd, fixedNanoUsd } = highestRates(price, facts)
       const most = Math.ceil((used.prompt * inputMicroUsd + used.completion * outputMicroUsd) / 1000) + fixedNanoUsd
       assert.ok(chargeNanoUsd(usage, price) <= BigInt(most))
     }),
@@ -386,7 +386,7 @@ test('INV-3: nothing within the facts of a request costs more than its dearest r
   )
 })
 
-test('the dearest rates leave out tiers out of reach and classes that the request cannot have', () => {
+test('the most expensive rates leave out tiers out of reach and classes that the request cannot have', () => {
   const price: Price = {
     inputMicroUsd: 10,
     outputMicroUsd: 20,
@@ -397,7 +397,7 @@ test('the dearest rates leave out tiers out of reach and classes that the reques
     serviceTiers: { priority: { outputMicroUsd: 50 }, batch: { outputMicroUsd: 900 } },
   }
   const may = { audioInput: false, cacheWrite1h: false, cacheWrite12h: false, reasoning: false }
-  const of = (promptTokens: number, facts = {}) => dearestRates(price, { promptTokens, may, ...facts })
+  const of = (promptTokens: number, facts = {}) => highestRates(price, { promptTokens, may, ...facts })
   assert.deepEqual(of(1000), { inputMicroUsd: 10, outputMicroUsd: 50, fixedNanoUsd: 0 })
   assert.deepEqual(of(1001, { serviceTier: 'default' }), { inputMicroUsd: 30, outputMicroUsd: 20, fixedNanoUsd: 0 })
   assert.deepEqual(of(1001, { may: {}, serviceTier: 'default' }), {

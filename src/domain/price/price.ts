@@ -1,6 +1,8 @@
 /**
- * The charge for a request under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all whole
- * numbers; a sum is rounded up to the next nano-dollar once. Only this file multiplies tokens by prices, for settlements,
+ * The charge for a request under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all
+ * whole
+ * numbers; a sum is rounded up to the next nano-dollar once. Only this file multiplies tokens by prices, for
+ * settlements,
  * holds, corrections, audits and the arithmetic that customers see.
  */
 import { canonicalJson } from '../../lib/json.ts'
@@ -15,19 +17,19 @@ import {
   type TokenKind,
 } from './tariff.ts'
 
-/** Tokens of one class at one rate. */
+/** The tokens of one class at one rate. */
 interface TokenLine {
   readonly kind: TokenKind
   readonly tokens: number
   /** Per million tokens. */
   readonly microUsd: number
-  /** The threshold above which these tokens are, of a tier that prices the excess. */
+  /** The threshold that these tokens exceed, of a tier that prices the excess. */
   readonly abovePromptTokens?: number
 }
 /** Uses of one thing at a fee. */
 interface FeeLine {
   readonly kind: 'request' | 'image' | 'server_tool'
-  /** Of a server tool. */
+  /** The name of a server tool. */
   readonly name?: string
   readonly uses: number
   /** Per use. */
@@ -37,9 +39,12 @@ export type ChargeLine = TokenLine | FeeLine
 
 interface PricedUsage {
   readonly nanoUsd: NanoUsd
-  /** `base`, or what applied besides: `flex`, `discount`, `above_200000`, `cache_write_1h`, joined by `+`. */
+  /**
+   * `base`, or the parts of the price that applied, joined by `+`: `flex`, `discount`, `above_200000`,
+   * `cache_write_1h`.
+   */
   readonly rule: string
-  /** Of classes that were used; `input` and `output` always. */
+  /** The lines of the used classes; always of `input` and `output`. */
   readonly lines: readonly ChargeLine[]
   /** The sum of the lines, of which `nanoUsd` is a share where the account paid the provider itself. */
   readonly listNanoUsd: NanoUsd
@@ -58,27 +63,30 @@ export function priceUsage(usage: ChargeableUsage, price: Price): PricedUsage {
 
 const MILLION = 1_000_000n
 
-/** What is charged where the account pays the provider itself: a share of the cost, rounded up. */
+/** Returns the charge if the account pays the provider itself: a share of the cost, rounded up. */
 export function byokFee(listNanoUsd: NanoUsd, { feePpm }: ByokUsage): NanoUsd {
   return (listNanoUsd * BigInt(feePpm) + MILLION - 1n) / MILLION
 }
 
-/** The charge only; cheap where the price has rates only, as most have. */
+/** Returns only the charge; fast for prices with rates only, which most are. */
 export function chargeNanoUsd(usage: ChargeableUsage, price: Price): NanoUsd {
   return chargePlain(usage, price) ?? priceUsage(usage, price).nanoUsd
 }
 
-/** The charge and the rule; cheap like `chargeNanoUsd`. */
+/** Returns the charge and the rule; as fast as `chargeNanoUsd`. */
 export function chargeByRule(usage: ChargeableUsage, price: Price): Omit<PricedUsage, 'lines'> {
   const plain = chargePlain(usage, price)
   if (plain === undefined) return priceUsage(usage, price)
   return { nanoUsd: plain, rule: BASE_RULE, listNanoUsd: plain }
 }
 
-/** The name of the price itself, where nothing else applied. */
+/** The name of the price itself if nothing else applied. */
 export const BASE_RULE = 'base'
 
-/** Undefined for prices with conditions, usage with other than fresh, cached, written and generated tokens, and fees. */
+/**
+ * Undefined for prices with conditions, for usage of other classes than fresh, cached, written and generated tokens,
+ * and for fees.
+ */
 function chargePlain(usage: ChargeableUsage, price: Price): NanoUsd | undefined {
   if (hasConditions(price) || hasSeldomClasses(usage)) return undefined
   if (usage.reasoning && price.reasoningOutputMicroUsd !== undefined) return undefined
@@ -158,7 +166,7 @@ function inputLines(usage: ChargeableUsage, { rates, excess }: AppliedRates): re
   return lines.sort((one, other) => INPUT_ORDER.indexOf(one.kind) - INPUT_ORDER.indexOf(other.kind))
 }
 
-/** Order of the lines. */
+/** The order of the lines. */
 const INPUT_ORDER: readonly TokenKind[] = [
   'input',
   'cached_input',
@@ -255,7 +263,7 @@ export function tariffText(price: Price): string | undefined {
 /** The column `usage_detail`: classes of usage that few completions have. */
 export type UsageDetail = Omit<ChargeableUsage, 'prompt' | 'completion' | 'cached' | 'cacheWrite' | 'reasoning' | 'at'>
 
-/** Undefined: no such usage. */
+/** Undefined if there is no such usage. */
 export function usageDetailOf(usage: ChargeableUsage): UsageDetail | undefined {
   const { serviceTier, calls, serverTools, byok } = usage
   let detail: { -readonly [Name in keyof UsageDetail]: UsageDetail[Name] } | undefined
@@ -280,13 +288,15 @@ const COUNTS = [
   'images',
 ] as const satisfies readonly (keyof UsageDetail)[]
 
-/** What a stored completion was charged as a share of its cost; undefined: it was called with the operator's credential. */
+/**
+ * Returns the share of the cost that a stored completion was charged. Undefined if it used the operator's credential.
+ */
 export function readStoredByok({ usage_detail: text }: Pick<StoredUsage, 'usage_detail'>): ByokUsage | undefined {
   // Only `usageDetailText` writes the column.
   return text?.includes('"byok"') === true ? (JSON.parse(text) as UsageDetail).byok : undefined
 }
 
-/** As JSON; undefined: null in its column. */
+/** Returns JSON. Undefined is stored as null. */
 export function usageDetailText(detail: UsageDetail | undefined): string | undefined {
   return detail === undefined ? undefined : JSON.stringify(detail)
 }

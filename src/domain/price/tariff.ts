@@ -1,4 +1,7 @@
-/** A model's tariff: which rates apply to a request, what each class of token costs, and the highest rates a hold needs. */
+/**
+ * A model's tariff: which rates apply to a request, what each class of token costs, and the highest rates a hold
+ * needs.
+ */
 
 /** Rates by class of token, in micro-dollars per million. An absent class costs what the class in brackets costs. */
 export interface TokenRates {
@@ -27,16 +30,16 @@ export interface TokenRates {
 /** Rates that replace others; absent ones stay as they are. */
 export type RateOverrides = { readonly [Name in keyof TokenRates]?: number | undefined }
 
-/** Rates of requests whose prompt is longer than a threshold. What it does not set stays as below the threshold. */
+/** The rates of requests whose prompt exceeds a threshold. Absent rates stay as below the threshold. */
 export interface PriceTier extends RateOverrides {
-  /** Of one provider call; the prompt has to exceed it. */
+  /** The threshold for one provider call; the prompt must exceed it. */
   readonly abovePromptTokens: number
-  /** `request`: prices the whole request. `excess`: only prompt tokens above the threshold, and the output. */
+  /** `request` prices the whole request. `excess` prices only prompt tokens above the threshold, and the output. */
   readonly appliesTo: 'request' | 'excess'
 }
 
 export interface ServiceTierRates extends RateOverrides {
-  /** Absent: the price's own tiers apply. Empty: none do. */
+  /** Absent: the price's own tiers apply. Empty: no tiers apply. */
   readonly tiers?: readonly PriceTier[] | undefined
 }
 
@@ -47,7 +50,7 @@ export interface DiscountRates extends RateOverrides {
   readonly untilMinute: number
 }
 
-/** Precedence where several set the same rate, the weakest first: the price, its discount, its service tier, the tier. */
+/** Of several settings of the same rate the last applies: the price, its discount, its service tier, the tier. */
 export interface Price extends TokenRates {
   /** Ascending by threshold. The highest one that the prompt exceeds applies. */
   readonly tiers?: readonly PriceTier[] | undefined
@@ -57,21 +60,22 @@ export interface Price extends TokenRates {
   readonly perImageNanoUsd?: number | undefined
   /** Fee of each use of a tool that the provider runs, by its name: `web_search`, … */
   readonly serverToolNanoUsd?: Readonly<Record<string, number>> | undefined
-  /** By the name that the answer gives: `flex`, `priority`, … Any other name costs the price itself. */
+  /** The rates by the name in the answer: `flex`, `priority`, … Any other name has the rates of the price itself. */
   readonly serviceTiers?: Readonly<Record<string, ServiceTierRates>> | undefined
-  /** The first one that the time of admission falls into applies. */
+  /** The first discount whose time includes the admission applies. */
   readonly discounts?: readonly DiscountRates[] | undefined
 }
 
 /**
- * Chargeable usage; absent means none. `prompt` includes cached, written and audio input, `completion` includes reasoning,
+ * Chargeable usage; absent means none. `prompt` includes cached, written and audio input, `completion` includes
+ * reasoning,
  * audio and image output. A part is limited to its whole: no token is charged twice.
  */
 export interface ChargeableUsage {
   readonly prompt: number
   readonly completion: number
   readonly cached?: number | undefined
-  /** All lifetimes together. */
+  /** The tokens of all lifetimes together. */
   readonly cacheWrite?: number | undefined
   /** Part of `cacheWrite`. */
   readonly cacheWrite1h?: number | undefined
@@ -84,34 +88,34 @@ export interface ChargeableUsage {
   readonly audioOutput?: number | undefined
   readonly imageOutput?: number | undefined
   readonly reasoning?: number | undefined
-  /** In the request. */
+  /** The images in the request. */
   readonly images?: number | undefined
-  /** Uses by name. */
+  /** The uses by name. */
   readonly serverTools?: Readonly<Record<string, number>> | undefined
-  /** As the answer named it. */
+  /** The name in the answer. */
   readonly serviceTier?: string | undefined
-  /** Provider calls that the figures add up, 1 unless given: a prompt's length is that of one. */
+  /** The number of provider calls in the figures, by default 1: the prompt length of one call selects the tier. */
   readonly calls?: number | undefined
   /** Time of admission, Unix milliseconds, which selects the discount. Absent: none. */
   readonly at?: number | undefined
-  /** The account paid the provider itself, with its own credential. Absent: the operator did. */
+  /** Set if the account paid the provider itself, with its own credential. Absent if the operator paid. */
   readonly byok?: ByokUsage | undefined
 }
 
 /** Usage with a provider credential of the account's own (bring your own key). */
 export interface ByokUsage {
-  /** Share of the cost that is charged, in millionths: `byok_fee_percent` of the plan, at admission. */
+  /** The share of the cost that is charged, in millionths: `byok_fee_percent` of the plan at admission. */
   readonly feePpm: number
-  /** The cost at the model's price, nano-dollars in digits. Absent where nobody computed it, as after a crash. */
+  /** The cost at the model's price, nano-dollars in digits. Absent if it was not computed, as after a crash. */
   readonly listNanoUsd?: string
 }
 
-/** The rates of a request: those of all its tokens, and those of prompt tokens above thresholds. */
+/** The rates of a request: for all its tokens, and for prompt tokens above thresholds. */
 export interface AppliedRates {
   readonly rates: TokenRates
-  /** Descending by threshold. */
+  /** The tiers in descending order of thresholds. */
   readonly excess: readonly { readonly tier: PriceTier; readonly rates: TokenRates }[]
-  /** Names of what applied besides the price itself. */
+  /** The names of the parts that applied besides the price itself. */
   readonly names: readonly string[]
 }
 
@@ -134,7 +138,7 @@ function tiersOf(price: Price, service: ServiceTierRates | undefined): readonly 
   return service?.tiers ?? price.tiers ?? []
 }
 
-/** @param exceeded Ascending. */
+/** @param exceeded The exceeded tiers in ascending order. */
 export function withTiers(base: TokenRates, exceeded: readonly PriceTier[]): Omit<AppliedRates, 'names'> {
   const whole = exceeded.findLastIndex(({ appliesTo }) => appliesTo === 'request')
   const rates = override(base, exceeded[whole])
@@ -158,7 +162,7 @@ function discountAt({ discounts }: Price, at: number | undefined): DiscountRates
   )
 }
 
-/** The rates of `base` with those that `over` sets. */
+/** Returns the rates of `base`, overridden by those of `over`. */
 export function override(base: TokenRates, over: RateOverrides | undefined): TokenRates {
   if (over === undefined) return base
   return {
@@ -204,15 +208,15 @@ export function rateOf(rates: TokenRates, kind: TokenKind): number {
 
 /** Facts about a request before it is sent. */
 export interface RequestFacts {
-  /** Upper bound of one provider call. */
+  /** The upper bound of one provider call. */
   readonly promptTokens: number
-  /** Of the request. Absent or `auto`: the provider chooses any service tier of the price. */
+  /** The service tier of the request. Absent or `auto`: the provider chooses any service tier of the price. */
   readonly serviceTier?: string | undefined
-  /** Of admission, Unix milliseconds. Absent: at any time of day. */
+  /** The Unix milliseconds of admission. Absent: any time of day. */
   readonly at?: number | undefined
   /** Provider calls, 1 unless given. */
   readonly calls?: number | undefined
-  /** Images in the request. */
+  /** The images in the request. */
   readonly images?: number | undefined
   /** Most uses of each tool that the provider runs. */
   readonly serverTools?: Readonly<Record<string, number>> | undefined
@@ -228,14 +232,14 @@ export interface RequestFacts {
   }
 }
 
-/** Returns upper bounds: no usage within the facts costs more than its tokens at these rates, and the fixed fees. */
-export function dearestRates(price: Price, facts: RequestFacts) {
+/** Returns upper bounds: no usage within the facts costs more than its tokens at these rates plus the fixed fees. */
+export function highestRates(price: Price, facts: RequestFacts) {
   const { may = ANY_CLASS } = facts
   let inputMicroUsd = 0
   let outputMicroUsd = 0
   for (const rates of possibleRates(price, facts)) {
-    inputMicroUsd = Math.max(inputMicroUsd, dearestInput(rates, may))
-    outputMicroUsd = Math.max(outputMicroUsd, dearestOutput(rates, may))
+    inputMicroUsd = Math.max(inputMicroUsd, highestInput(rates, may))
+    outputMicroUsd = Math.max(outputMicroUsd, highestOutput(rates, may))
   }
   return { inputMicroUsd, outputMicroUsd, fixedNanoUsd: feesOf(price, facts) }
 }
@@ -243,24 +247,24 @@ export function dearestRates(price: Price, facts: RequestFacts) {
 type Possible = NonNullable<RequestFacts['may']>
 const ANY_CLASS: Possible = {}
 
-function dearestInput(rates: TokenRates, may: Possible): number {
-  let dearest = Math.max(rateOf(rates, 'input'), rateOf(rates, 'cached_input'))
-  if (may.cacheWrite !== false) dearest = Math.max(dearest, rateOf(rates, 'cache_write'))
-  if (may.cacheWrite1h !== false) dearest = Math.max(dearest, rateOf(rates, 'cache_write_1h'))
-  if (may.cacheWrite12h !== false) dearest = Math.max(dearest, rateOf(rates, 'cache_write_12h'))
-  if (may.audioInput === false) return dearest
-  return Math.max(dearest, rateOf(rates, 'audio_input'), rateOf(rates, 'cached_audio_input'))
+function highestInput(rates: TokenRates, may: Possible): number {
+  let highest = Math.max(rateOf(rates, 'input'), rateOf(rates, 'cached_input'))
+  if (may.cacheWrite !== false) highest = Math.max(highest, rateOf(rates, 'cache_write'))
+  if (may.cacheWrite1h !== false) highest = Math.max(highest, rateOf(rates, 'cache_write_1h'))
+  if (may.cacheWrite12h !== false) highest = Math.max(highest, rateOf(rates, 'cache_write_12h'))
+  if (may.audioInput === false) return highest
+  return Math.max(highest, rateOf(rates, 'audio_input'), rateOf(rates, 'cached_audio_input'))
 }
 
-function dearestOutput(rates: TokenRates, may: Possible): number {
-  let dearest = rateOf(rates, 'output')
-  if (may.reasoning !== false) dearest = Math.max(dearest, rateOf(rates, 'reasoning_output'))
-  if (may.audioOutput !== false) dearest = Math.max(dearest, rateOf(rates, 'audio_output'))
-  if (may.imageOutput !== false) dearest = Math.max(dearest, rateOf(rates, 'image_output'))
-  return dearest
+function highestOutput(rates: TokenRates, may: Possible): number {
+  let highest = rateOf(rates, 'output')
+  if (may.reasoning !== false) highest = Math.max(highest, rateOf(rates, 'reasoning_output'))
+  if (may.audioOutput !== false) highest = Math.max(highest, rateOf(rates, 'audio_output'))
+  if (may.imageOutput !== false) highest = Math.max(highest, rateOf(rates, 'image_output'))
+  return highest
 }
 
-/** All sets of rates that can apply to a token of the request. */
+/** Returns all sets of rates that can apply to a token of the request. */
 function possibleRates(price: Price, facts: RequestFacts): readonly TokenRates[] {
   const { tiers, serviceTiers, discounts } = price
   if ((tiers ?? serviceTiers ?? discounts) === undefined) return [price]

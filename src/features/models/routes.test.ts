@@ -48,11 +48,11 @@ after(() => app.close())
 
 const SOURCE_OF_GPT_4O = CATALOGUE.find(({ id }) => id === 'gpt-4o-2024-08-06')?.source
 
-/** @param coolings Of each credential. */
+/** @param cooldowns Of each credential. */
 function provider(
   name: string,
   over: Partial<DeploymentStatus>,
-  coolings: readonly CredentialStatus['coolingUntil'][] = [{}],
+  cooldowns: readonly CredentialStatus['coolingUntil'][] = [{}],
 ): ProviderStatus {
   const quiet = { openUntil: undefined, failures: 0, inFlight: 0, firstEventMs: undefined, wholeAnswerMs: undefined }
   const counts = { calls: 1, failedCalls: 0, lastFailure: undefined }
@@ -63,7 +63,7 @@ function provider(
     inFlight: 0,
     queued: 0,
     unbilledNanoUsd: 0n,
-    credentials: coolings.map((coolingUntil, index) => ({ number: index + 1, coolingUntil, inFlight: 0 })),
+    credentials: cooldowns.map((coolingUntil, index) => ({ number: index + 1, coolingUntil, inFlight: 0 })),
     deployments: [{ model: 'm', breaker: 'closed', ...quiet, ...counts, ...over }],
   }
 }

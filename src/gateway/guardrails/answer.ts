@@ -1,6 +1,6 @@
 /**
- * Applies guardrails to the events of an answer, between its provider and the client's format: text that may still become a
- * match is withheld; arguments of a tool call are withheld until they are whole. One for each call.
+ * Applies guardrails to the events of an answer before they are rendered for the client. Withholds text that may still
+ * become a match, and the arguments of a tool call until they are complete. Each call has its own guard.
  */
 import type { ChatEvent, ToolCallEvent } from '../../domain/chat.ts'
 import { replaceInJson, replaceTexts } from '../../domain/guardrails/body-texts.ts'
@@ -43,7 +43,7 @@ interface MaskingState {
   readonly matchers: readonly Matcher[]
   /** The open part of each choice, by index. */
   readonly open: Map<number, Open>
-  /** Signatures of reasoning that was masked would be wrong. */
+  /** Masking reasoning would invalidate its signature, which is therefore removed. */
   isReasoningMasked: boolean
   readonly passed: ChatEvent[]
 }
@@ -118,7 +118,7 @@ function pushCall(state: MaskingState, event: ToolCallEvent): void {
   open.set(index, { kind: 'tool-call', event: fragment, arguments: event.arguments })
 }
 
-/** Passes on what is withheld of the open text or tool call of a choice. */
+/** Passes on the withheld part of the open text or tool call of a choice. */
 function close(state: MaskingState, index: number): void {
   const { open, matchers, passed } = state
   const last = open.get(index)

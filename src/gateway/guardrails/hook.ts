@@ -1,8 +1,10 @@
-/** Asks the hook of a guardrail about texts, and does what it says. */
+/** Sends texts to the hook of a guardrail and applies its verdict. */
 import { blocked, type Guard } from '../../domain/guardrails/guard.ts'
 import type { HookQuestion, HttpRule, NamedRule } from '../../domain/guardrails/rule.ts'
 
-/** @returns the texts as they may go on. Rejects with `content_blocked`, also where a hook that must answer did not. */
+/**
+ * @returns the texts as the hook leaves them. Rejects with `content_blocked`, also if a required hook did not answer.
+ */
 export async function askHook(
   { callHook }: Guard,
   named: NamedRule<HttpRule>,
@@ -15,7 +17,7 @@ export async function askHook(
   const verdict = await callHook(named, question)
   if (verdict === undefined) {
     if (rule.fail === 'open') return texts
-    throw blocked(guardrail, 'its hook did not answer, and nothing passes without it.', { kind: rule.kind, side })
+    throw blocked(guardrail, 'its hook did not answer, and the guardrail requires its verdict.', { kind: rule.kind, side })
   }
   if (verdict.action === 'block') {
     throw blocked(guardrail, verdict.reason ?? 'its hook rejected the content.', { kind: rule.kind, side })

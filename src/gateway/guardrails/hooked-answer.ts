@@ -1,6 +1,7 @@
 /**
- * Withholds the events of an answer until the hooks of guardrails have seen their texts: in pieces, or where a hook has the
- * stage `post`, all at once.
+ * Withholds the events of an answer until the hooks of guardrails have checked their texts: in pieces, or as a whole
+ * if a
+ * hook has the stage `post`.
  */
 import type { ChatEvent } from '../../domain/chat.ts'
 import type { Guard } from '../../domain/guardrails/guard.ts'
@@ -11,7 +12,7 @@ import { askHook } from './hook.ts'
 export interface AnswerGuard {
   /** @returns the events that may reach the client. Throws `content_blocked`. */
   push(events: readonly ChatEvent[]): readonly ChatEvent[] | Promise<readonly ChatEvent[]>
-  /** @returns the rest, once the call has ended. */
+  /** @returns the remaining events once the call has ended. */
   end(): readonly ChatEvent[] | Promise<readonly ChatEvent[]>
 }
 
@@ -24,7 +25,7 @@ export interface GuardedAnswer {
 /** The characters of an answer that one request to a hook contains. */
 const HOOK_PIECE = 400
 
-/** The stages `stream` and `post`. */
+/** Creates the guard for hooks of the stages `stream` and `post`. */
 export function createHookedAnswer(guard: Guard, answer: GuardedAnswer): AnswerGuard {
   const isWhole = guard.hooks.post.length > 0
   let waiting: ChatEvent[] = []
@@ -79,7 +80,7 @@ async function askAbout(
   return replaced
 }
 
-/** Joins the pieces of one text, so that a hook reads it as it is. */
+/** Joins the pieces of one text, so that a hook receives it undivided. */
 function joinTexts(events: readonly ChatEvent[]): readonly ChatEvent[] {
   const joined: ChatEvent[] = []
   for (const event of events) {

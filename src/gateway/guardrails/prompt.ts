@@ -65,7 +65,7 @@ function checkLength({ maxPrompt }: Guard, texts: readonly string[]): void {
     const { kind, max_characters: most } = rule
     if (most === undefined) continue
     const length = texts.reduce((sum, text) => sum + text.length, 0)
-    if (length > most) throw blocked(guardrail, `its prompt has ${length} characters, more than ${most}.`, { kind })
+    if (length > most) throw blocked(guardrail, `the prompt has ${length} characters; the limit is ${most}.`, { kind })
   }
 }
 
@@ -115,7 +115,7 @@ export function checkGuarded({ tools, maxPrompt }: Guard, request: ChatRequest, 
   for (const { guardrail, rule } of maxPrompt) {
     const { kind, max_tokens: most } = rule
     if (most === undefined || promptTokens <= most) continue
-    throw blocked(guardrail, `its prompt has about ${promptTokens} tokens, more than ${most}.`, { kind })
+    throw blocked(guardrail, `the prompt has about ${promptTokens} tokens; the limit is ${most}.`, { kind })
   }
   if (tools.length === 0) return
   const names = toolNames(request)
@@ -131,6 +131,6 @@ function toolNames({ tools = [], serverTools = [], native }: ChatRequest): reado
   const own = [...tools.map((tool) => tool.function.name), ...serverTools.map(({ name }) => name)]
   const listed = native?.body['tools']
   if (!Array.isArray(listed)) return own
-  // Tools of the provider's own that have no translation.
+  // Tools that run at the provider and have no translation.
   return [...own, ...listed.filter(isRecord).map((tool) => textOf(tool['name']) || textOf(tool['type']))]
 }

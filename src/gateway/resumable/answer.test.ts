@@ -7,7 +7,7 @@ import { only, ordinary, type Plane, plane, STREAM } from '../../../test/support
 import { frame, textChunks } from '../../../test/support/providers/answers.ts'
 import type { IdempotentStart } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { createKeptStreams, type Relay, type RelayRequest } from './registry.ts'
+import { createResumableStreams, type Relay, type RelayRequest } from './registry.ts'
 
 const KEY = { idempotencyKey: 'k' }
 const FIELDS = { requests: { limit: 20, remaining: 7, resetMs: 1500 }, tokens: undefined }
@@ -21,7 +21,7 @@ const once = ({ ask }: Plane, client = testClient(), lastEventId?: number) =>
 
 const textOf = ({ written }: { readonly written: readonly string[] }): string => written.join('')
 const streams = (graceMs = 0, relay?: Relay) =>
-  createKeptStreams({ graceMs: () => graceMs, ...(relay === undefined ? {} : { relay }) })
+  createResumableStreams({ graceMs: () => graceMs, ...(relay === undefined ? {} : { relay }) })
 
 /** Three words, then nothing until the test says so. */
 function inTwoParts() {
@@ -265,7 +265,7 @@ test('a client that leaves, or is interrupted, ends its relay', async () => {
 })
 
 test('[limit: kept-streams] what the streams of an account, and all together, keep has a limit: the one that grows is no longer kept', async () => {
-  const small = createKeptStreams({ graceMs: () => 0, maxBytes: 800 })
+  const small = createResumableStreams({ graceMs: () => 0, maxBytes: 800 })
   const running = plane(() => ordinary(20), { streams: small })
   const { client } = await once(running)
   assert.equal(client.ended, true)

@@ -1,6 +1,7 @@
 /**
- * Answers a request with an `Idempotency-Key`: the first one runs, and its repeats get its answer. Repeats of a stream
- * follow it while it runs, in this process or another; no client's disconnect ends it before its grace.
+ * Answers a request with an `Idempotency-Key`: the first one runs, and its repeats receive its answer. Repeats of a
+ * stream
+ * read it while it runs, in this process or another. It survives disconnects of its clients for a grace period.
  */
 import type { IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -11,9 +12,9 @@ import { pause, withWake } from '../cancellation.ts'
 import { type AdmittedRequest, type Completion, disconnect } from '../completion.ts'
 import { clientError, failClient } from '../deliver.ts'
 import type { ClientConnection, GatewayPorts } from '../ports.ts'
-import { beginIdempotent, keptHeaders, lastWords, maxWaitOf, replayed } from './idempotency.ts'
-import type { KeptStreams, RelayEnd } from './registry.ts'
-import type { KeptStream, Listening } from './stream.ts'
+import { beginIdempotent, finalEvent, keptHeaders, maxWaitOf, replayed } from './idempotency.ts'
+import type { RelayEnd, ResumableStreams } from './registry.ts'
+import type { Listening, ResumableStream } from './stream.ts'
 
 /** The first and the longest interval at which a stream is looked up that its process no longer has. */
 const FIRST_LOOK_MS = 20
@@ -23,7 +24,7 @@ const UNREACHABLE_RETRY_MS = 5_000
 interface Surroundings {
   readonly ports: GatewayPorts
   readonly client: ClientConnection
-  readonly streams: KeptStreams
+  readonly streams: ResumableStreams
   /** Runs the completion, writing to `client`. */
   readonly run: (client: ClientConnection) => Promise<void>
 }
@@ -32,11 +33,11 @@ interface KeyedRequest {
   readonly key: string
   readonly body: unknown
   readonly fingerprint: Uint8Array | undefined
-  /** The last event that the client has of a stream; undefined: none. */
+  /** The last event of the stream that the client received. Undefined if it received none. */
   readonly lastEventId: number | undefined
 }
 
-/** @returns the answer of an earlier request with the same key; undefined: it is answered. */
+/** @returns the answer of an earlier request with the same key. Undefined if this request was answered. */
 export function answerKeyed(
   completion: Completion,
   surroundings: Surroundings,
@@ -118,7 +119,7 @@ async function follow(
   return { kind: 'whole' }
 }
 
-/** The first request: it makes the stream, for itself and for all repeats. */
+/** Runs the first request, which creates the stream for itself and all repeats. */
 async function runStream(
   completion: Completion,
   { client, streams, run: runCompletion }: Surroundings,
@@ -136,7 +137,7 @@ async function runStream(
   return { kind: 'whole' }
 }
 
-/** The run; `atEnd` is called once its outcome is kept or freed. */
+/** Runs the request. Calls `atEnd` once its outcome is kept or its key is free again. */
 function withEnd(run: IdempotentRun, atEnd: () => void): IdempotentRun {
   return {
     ...run,
@@ -152,12 +153,12 @@ function withEnd(run: IdempotentRun, atEnd: () => void): IdempotentRun {
 }
 
 async function listenTo(
-  stream: KeptStream,
+  stream: ResumableStream,
   completion: Completion,
   { client, after }: { readonly client: ClientConnection; readonly after: number | undefined },
 ): Promise<void> {
   const { admitted } = completion
-  admitted.limits.settle(0) // it reads what another request uses
+  admitted.limits.settle(0) // it reads an answer whose tokens count for another request
   try {
     const headers = (own: Readonly<Record<string, string>>) => headersOf(admitted, own)
     await heard(completion, stream.listen({ client, after, headers }))
@@ -166,16 +167,16 @@ async function listenTo(
   }
 }
 
-/** Waits until all is written, or the gateway interrupts the request. */
+/** Waits until everything is written or the gateway interrupts the request. */
 async function heard({ admitted, cancellation }: Completion, listening: Listening): Promise<void> {
   const wake = (): void => {
     const { interruption } = cancellation
-    if (interruption !== undefined) listening.cut(interruption, lastWords(interruption, admitted))
+    if (interruption !== undefined) listening.cut(interruption, finalEvent(interruption, admitted))
   }
   await withWake(cancellation, wake, () => listening.done)
 }
 
-/** The response head of an answer that another request produced, with the limits of this one. */
+/** Returns the response head of another request's answer, with the rate limits of this request. */
 function headersOf({ limits }: AdmittedRequest, ofStream: Readonly<Record<string, string>>): Record<string, string> {
   const { 'content-type': _, ...headers } = keptHeaders(ofStream)
   return { ...limitHeaders(limits), ...headers, 'idempotent-replayed': 'true' }
@@ -218,7 +219,7 @@ async function relay(
   const { subjectId: id, instanceId } = begun
   const { accountId } = admitted.caller
   const headers = (own: Readonly<Record<string, string>>) => {
-    admitted.limits.settle(0) // from here on it reads what another request uses
+    admitted.limits.settle(0) // from now on it reads an answer whose tokens count for another request
     return headersOf(admitted, own)
   }
   const { keepAlive } = admitted.api
@@ -230,10 +231,10 @@ async function relay(
   )
 }
 
-/** Gives a kept answer also to a client whose response head is out already. */
+/** Sends a kept answer to a client, even if its response head was already sent. */
 function give(admitted: AdmittedRequest, client: ClientConnection, answer: SavedAnswer): SavedAnswer | undefined {
   if (!client.streaming()) return answer
-  client.write(isEventStream(answer) ? answer.body : lastWords(errorIn(answer.body), admitted))
+  client.write(isEventStream(answer) ? answer.body : finalEvent(errorIn(answer.body), admitted))
   client.endStream()
   return undefined
 }
@@ -245,20 +246,20 @@ function errorIn(body: string): { readonly code: string; readonly message: strin
 }
 
 function stillRunning(): GatewayError {
-  const message = 'Another request with this Idempotency-Key is still running. Repeat it with the same key.'
+  const message = 'Another request with this Idempotency-Key is still running. Retry with the same key.'
   return new GatewayError('overloaded', message, { retryAfterMs: UNREACHABLE_RETRY_MS })
 }
 
 function unreachable(): GatewayError {
   const message =
-    'The stream with this Idempotency-Key runs in another process, which cannot be reached at the moment. It goes on ' +
-    'there. Repeat the request with the same key.'
+    'The stream with this Idempotency-Key runs in another process, which is unreachable at the moment, and ' +
+    'continues there. Retry with the same key.'
   return new GatewayError('overloaded', message, { retryAfterMs: UNREACHABLE_RETRY_MS })
 }
 
 function lost(subjectId: string): GatewayError {
   const message =
-    'The process that ran the request with this Idempotency-Key stopped. What was generated until then is charged as ' +
-    `${subjectId}, within a minute. To run the request again, send it with a new key.`
+    'The process that ran the request with this Idempotency-Key stopped. The output until then is charged as ' +
+    `${subjectId} within a minute. To run the request again, send it with a new key.`
   return new GatewayError('idempotency_outcome_unknown', message, { details: { completion_id: subjectId } })
 }

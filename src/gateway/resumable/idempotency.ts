@@ -1,6 +1,6 @@
 /**
- * Requests with an `Idempotency-Key`: the first one runs, and its outcome is kept for repeats. Where repeats wait and
- * answers are kept is up to the port; this file decides what an outcome means for the key.
+ * Requests with an `Idempotency-Key`: the first one runs, and its outcome is kept for repeats. The port decides where
+ * repeats wait and answers are stored; this file decides what an outcome means for the key.
  */
 import type { Hold, IdempotentRequest, IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError, retryAfterSeconds } from '../../domain/errors.ts'
@@ -12,11 +12,11 @@ import type { AnswerStream } from '../../protocols/client-api.ts'
 import { isCancelled, unlessCancelled } from '../cancellation.ts'
 import type { AdmittedRequest, Completion } from '../completion.ts'
 import type { GatewayPorts } from '../ports.ts'
-import { brokenStatus, type Outcome, type Settlement, settle } from '../settle.ts'
+import { incompleteStatus, type Outcome, type Settlement, settle } from '../settle.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** A request with its key, as the port takes it. */
+/** A request with its key, in the form that the port accepts. */
 type KeyedRequest = Pick<IdempotentRequest, 'key' | 'body' | 'fingerprint' | 'stream' | 'goneSubjectId'>
 
 /** Returns how long a request waits for another one with its key. */
@@ -52,7 +52,7 @@ export async function beginIdempotent(
 /** Throws if another process may already consider this one dead, so that the request is not sent twice. */
 export function requireKey(run: IdempotentRun, hold: Hold): void {
   if (hold.unrecorded) {
-    const message = 'Requests with an Idempotency-Key need the database, which is not there at the moment.'
+    const message = 'Requests with an Idempotency-Key need the database, which is unavailable. Retry later.'
     throw new GatewayError('database_unavailable', message)
   }
   if (!run.owned()) {
@@ -61,7 +61,10 @@ export function requireKey(run: IdempotentRun, hold: Hold): void {
   }
 }
 
-/** A kept answer as this request gets it: with its own limits, and of a stream the events that it does not have yet. */
+/**
+ * Returns a kept answer for this request: with its own rate limits, and of a stream only the events that it still
+ * misses.
+ */
 export function replayed({ limits }: AdmittedRequest, kept: SavedAnswer, after?: number): SavedAnswer {
   const { status, body } = kept
   const headers = { ...limitHeaders(limits), ...kept.headers, 'idempotent-replayed': 'true' }
@@ -71,7 +74,9 @@ export function replayed({ limits }: AdmittedRequest, kept: SavedAnswer, after?:
 
 const STREAM_HEADERS = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' } as const
 
-/** Commits the answer with its charge. Resolves when both are committed, or when the request is cancelled meanwhile. */
+/**
+ * Commits the answer with its charge. Resolves when both are committed, or when the request is cancelled before that.
+ */
 export async function commitAnswer(
   completion: Completion,
   ports: GatewayPorts,
@@ -88,8 +93,9 @@ export async function commitAnswer(
 }
 
 /**
- * Commits a whole stream with its charge; `last` is its end, which is written next. Its readers need not wait for the
- * commit: the charge is safe when this returns.
+ * Commits a complete stream with its charge. `last` is its last part, which is written next. Its readers need not
+ * wait for
+ * the commit, because the charge is durable when this returns.
  */
 export function commitStream(
   completion: Completion,
@@ -105,8 +111,8 @@ export function commitStream(
   void settle(completion, ports, { ...ending, kept: run.result(answer) })?.then(() => run.committed(answer))
 }
 
-/** The end of a stream that broke off. @param renderer Of that stream, where it is known. */
-export function lastWords(
+/** Returns the last event of a stream that broke off. @param renderer The renderer of that stream if it is known. */
+export function finalEvent(
   { code, message }: { readonly code: string; readonly message: string },
   { api, requestId }: Pick<AdmittedRequest, 'api' | 'requestId'>,
   renderer?: AnswerStream,
@@ -125,7 +131,7 @@ interface BrokenRun {
   readonly settlement: Settlement | undefined
 }
 
-/** Keeps an outcome that charged something; any other frees the key. @returns the error for the client. */
+/** Keeps an outcome that was charged; any other frees the key. @returns the error for the client. */
 export async function endRun(
   completion: Completion,
   ports: GatewayPorts,
@@ -137,14 +143,14 @@ export async function endRun(
   const { abandoned } = cancellation
   if (settlement !== undefined && settlement.costNanoUsd > 0n) {
     const final = lasting(abandoned ? clientLeft(admitted, settlement) : reason)
-    const ending = { settlement, status: brokenStatus(completion) }
-    // A stream that has begun cannot have a status any more: it is kept with its end.
+    const ending = { settlement, status: incompleteStatus(completion) }
+    // The status of a stream that has begun cannot change: the stream is kept with its error event.
     if (stream?.silent() === false) {
-      commitStream(completion, ports, { ending, last: lastWords(final, admitted, renderer) })
+      commitStream(completion, ports, { ending, last: finalEvent(final, admitted, renderer) })
     } else await commitAnswer(completion, ports, { ending, answer: errorAnswer(final, admitted) })
     return final
   }
-  if (settlement !== undefined) void settle(completion, ports, { settlement, status: brokenStatus(completion) })
+  if (settlement !== undefined) void settle(completion, ports, { settlement, status: incompleteStatus(completion) })
   run.freed(errorAnswer(abandoned ? GIVEN_UP : reason, admitted))
   return reason
 }
@@ -152,17 +158,17 @@ export async function endRun(
 /** The error for repeats that began to wait just as the first client disconnected. */
 const GIVEN_UP = new GatewayError(
   'overloaded',
-  'The request that ran with this Idempotency-Key was given up by its client. Nothing was charged.',
+  'The client of the first request with this Idempotency-Key disconnected. Nothing was charged.',
 )
 
 function clientLeft({ id }: AdmittedRequest, { costNanoUsd }: Settlement): GatewayError {
   const message =
-    `The client that first sent this Idempotency-Key left before its answer was whole. What was generated until then ` +
-    `was charged: $${usdText(costNanoUsd)} for ${id}. Send the request with a new key to run it again.`
+    `The client of the first request with this Idempotency-Key disconnected before its answer. The output until then ` +
+    `was charged: $${usdText(costNanoUsd)} for ${id}. To run the request again, send it with a new key.`
   return new GatewayError('client_left', message, { details: { completion_id: id } })
 }
 
-/** A repeat gets the same answer: retries are useless. */
+/** Marks an error as final: a repeat receives the same error, so that retries are useless. */
 function lasting(error: GatewayError): GatewayError {
   return error.with({ headers: { ...error.headers, 'x-should-retry': 'false' } })
 }

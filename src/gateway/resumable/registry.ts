@@ -1,8 +1,8 @@
-/** The streams with an `Idempotency-Key` that run in this process, and the relay to those of other processes. */
+/** The resumable streams of this process, and the relay to those of other processes. */
 import type { SavedAnswer } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { ClientConnection } from '../ports.ts'
-import { createKeptStream, type KeptStream } from './stream.ts'
+import { createResumableStream, type ResumableStream } from './stream.ts'
 
 /** The bytes of all resumable streams of a process while they run. */
 const MAX_KEPT_STREAMS_BYTES = 256 * 1024 * 1024
@@ -10,7 +10,7 @@ const MAX_KEPT_STREAMS_BYTES = 256 * 1024 * 1024
 /** The share of these bytes that the streams of one account may use. */
 const ACCOUNT_SHARE = 0.25
 
-/** Identifies a stream: by the id of its completion. */
+/** Identifies a stream by the ID of its completion. */
 export interface StreamReference {
   readonly accountId: AccountId
   readonly id: string
@@ -19,9 +19,9 @@ export interface StreamReference {
 export interface RelayRequest extends StreamReference {
   /** The process that runs it. */
   readonly instanceId: string
-  /** The last event that the client has; undefined: none. */
+  /** The last event that the client received. Undefined if it received none. */
   readonly after: number | undefined
-  /** The head of its answer, from that of the stream. */
+  /** Returns the response head from that of the stream. */
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
   /** The text that is sent during silences to keep the connection open. */
   readonly keepAlive?: string | undefined
@@ -29,8 +29,11 @@ export interface RelayRequest extends StreamReference {
 }
 
 /**
- * `whole`: it was written to its end. `answer`: an answer to send instead. `unknown`: its process does not have it, so it has
- * ended. `gone`: its process has ended. `cut`: it broke off after it had begun. `unreachable`: its process runs.
+ * `whole`: the stream was written to its end. `answer`: another answer to send. `unknown`: its process no longer has
+ * it, so
+ * it has ended. `gone`: its process has ended. `cut`: it broke off after it had begun. `unreachable`: its process
+ * runs, but
+ * did not respond.
  */
 export type RelayEnd =
   | { readonly kind: 'whole' | 'unknown' | 'gone' | 'cut' | 'unreachable' }
@@ -39,28 +42,28 @@ export type RelayEnd =
 /** Passes a stream of another process on to a client. Never rejects; resolves with `cut` once `signal` is aborted. */
 export type Relay = (ask: RelayRequest, client: ClientConnection) => Promise<RelayEnd>
 
-export interface KeptStreams {
+export interface ResumableStreams {
   /** @param keepAlive The text that is sent during silences to keep the connection open. */
-  open(place: StreamReference, keepAlive?: string): KeptStream
-  find(place: StreamReference): KeptStream | undefined
+  open(place: StreamReference, keepAlive?: string): ResumableStream
+  find(place: StreamReference): ResumableStream | undefined
   /** Removes the stream. Its row has its events, unless they were too large. */
   forget(place: StreamReference): void
   readonly relay: Relay
 }
 
-export interface KeptStreamsInput {
+export interface ResumableStreamsInput {
   readonly graceMs: () => number
   /** Undefined if there are no other processes. */
   readonly relay?: Relay
   readonly maxBytes?: number
 }
 
-export function createKeptStreams({
+export function createResumableStreams({
   graceMs,
   relay,
   maxBytes = MAX_KEPT_STREAMS_BYTES,
-}: KeptStreamsInput): KeptStreams {
-  const streams = new Map<string, KeptStream>()
+}: ResumableStreamsInput): ResumableStreams {
+  const streams = new Map<string, ResumableStream>()
   const ofAccounts = new Map<AccountId, number>()
   let bytes = 0
   const count = (accountId: AccountId, more: number): number => {
@@ -72,7 +75,7 @@ export function createKeptStreams({
   }
   return {
     open(place, keepAlive) {
-      const stream = createKeptStream({
+      const stream = createResumableStream({
         grow: (more) => count(place.accountId, more) <= maxBytes * ACCOUNT_SHARE && bytes <= maxBytes,
         shrink: (fewer) => void count(place.accountId, -fewer),
         graceMs: graceMs(),

@@ -4,11 +4,16 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type TestClient, type TestClientInput, testClient } from '../../../test/support/ledger/data-plane.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { createKeptStream, type KeptStream, type KeptStreamInput, MAX_KEPT_STREAM_BYTES } from './stream.ts'
+import {
+  createResumableStream,
+  MAX_KEPT_STREAM_BYTES,
+  type ResumableStream,
+  type ResumableStreamInput,
+} from './stream.ts'
 
 const MIB = 1024 * 1024
 
-function streamOf(over: Partial<KeptStreamInput> = {}): { stream: KeptStream; counted: () => number } {
+function streamOf(over: Partial<ResumableStreamInput> = {}): { stream: ResumableStream; counted: () => number } {
   let bytes = 0
   const grow = (more: number): boolean => {
     bytes += more
@@ -17,12 +22,12 @@ function streamOf(over: Partial<KeptStreamInput> = {}): { stream: KeptStream; co
   const shrink = (fewer: number): void => {
     bytes -= fewer
   }
-  const stream = createKeptStream({ graceMs: 15_000, grow, shrink, ...over })
+  const stream = createResumableStream({ graceMs: 15_000, grow, shrink, ...over })
   stream.expectStream(() => ({ 'x-turnpike-provider': 'up' }))
   return { stream, counted: () => bytes }
 }
 
-function listen(stream: KeptStream, after?: number, input?: TestClientInput) {
+function listen(stream: ResumableStream, after?: number, input?: TestClientInput) {
   const client = testClient(input)
   const listening = stream.listen({ client, after, headers: (own) => ({ ...own }) })
   return { client, ...listening }

@@ -1,26 +1,27 @@
 /**
- * A stream with an `Idempotency-Key`: to the pipeline one client that takes everything at once, to its listeners a log
- * of numbered events that each of them reads at its own pace. It knows no key, no money and no provider.
+ * A resumable stream (a stream with an `Idempotency-Key`). The pipeline sees one client that accepts everything at
+ * once;
+ * listeners see a log of numbered events that each reads at its own pace. It knows no key, no money and no provider.
  *
- * It is kept as long as it fits. What outgrows that goes on for those who listen, at the pace of the slowest.
+ * It is kept up to a size limit. Beyond it, the stream continues for its current listeners at the pace of the slowest.
  */
 import { GatewayError } from '../../domain/errors.ts'
 import { KEEP_ALIVE, numberedEvents } from '../../domain/kept-events.ts'
 import { createInFlight, type InFlight } from '../../lib/collections.ts'
 import type { ClientConnection } from '../ports.ts'
 
-export interface KeptStreamInput extends KeptBytes {
+export interface ResumableStreamInput extends KeptBytes {
   /** How long the stream continues without a reader, in milliseconds. */
   readonly graceMs: number
-  /** Fills silences; a comment unless set. */
+  /** The text that is sent during silences; default: a comment. */
   readonly keepAlive?: string | undefined
 }
 
 export interface ListenRequest {
   readonly client: ClientConnection
-  /** The last event that the client has; undefined: none. */
+  /** The last event that the client received. Undefined if it received none. */
   readonly after: number | undefined
-  /** The head of its answer, from that of the stream. */
+  /** Returns the response head from that of the stream. */
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
 }
 
@@ -31,16 +32,16 @@ export interface Listening {
    * receives.
    */
   readonly done: Promise<void>
-  /** Ends this listener only: with `lastWords` where its response head is out, else by rejecting with `reason`. */
-  cut(reason: GatewayError, lastWords: string): void
+  /** Ends this listener only: with `finalEvent` if its response head was sent, else by rejecting with `reason`. */
+  cut(reason: GatewayError, finalEvent: string): void
 }
 
-export interface KeptStream extends ClientConnection {
+export interface ResumableStream extends ClientConnection {
   /** @throws GatewayError `idempotency_result_too_large` when earlier events are no longer kept. */
   listen(request: ListenRequest): Listening
-  /** The head of its answer as far as it is known. */
+  /** Returns the response head as far as it is known. */
   headers(): Record<string, string>
-  /** The whole text, for the row of its key, once `last` is written next; undefined: it is not kept. */
+  /** Returns the whole text with `last`, for the row of its key. Undefined if the stream is not kept. */
   textWith(last: string): string | undefined
   /** No event was written yet. */
   silent(): boolean
@@ -48,7 +49,7 @@ export interface KeptStream extends ClientConnection {
    * Ends the stream after it broke off: with `finalEvent` for listeners that have received events, with `reason` for
    * the others.
    */
-  fail(reason: GatewayError, lastWords: string): void
+  fail(reason: GatewayError, finalEvent: string): void
   /** Stops keeping the stream, which is stored elsewhere: its events stay for current listeners only. */
   forget(): void
 }
@@ -79,11 +80,11 @@ interface StreamState {
   grace: NodeJS.Timeout | undefined
   left: boolean
   leave: (() => void) | undefined
-  /** The pipeline waits until all listeners have taken what was written. */
+  /** The promise that the pipeline awaits until all listeners have received everything. */
   taken: PromiseWithResolvers<void> | undefined
 }
 
-export function createKeptStream(input: KeptStreamInput): KeptStream {
+export function createResumableStream(input: ResumableStreamInput): ResumableStream {
   const log = createEventLog(input)
   const state: StreamState = {
     graceMs: input.graceMs,
@@ -112,13 +113,13 @@ export function createKeptStream(input: KeptStreamInput): KeptStream {
     write: (text) => write(state, text),
     endStream: () => end(state),
     sendJson() {
-      throw new Error('a stream that is kept was answered as a whole')
+      throw new Error('A resumable stream was answered as a whole.')
     },
     listen: (request) => listen(state, request),
     headers: () => headOf(state),
     textWith: log.textWith,
     silent: () => log.count() === 0,
-    fail: (reason, lastWords) => fail(state, reason, lastWords),
+    fail: (reason, finalEvent) => fail(state, reason, finalEvent),
     forget() {
       state.forgotten = true
       releaseLog(state)
@@ -130,7 +131,7 @@ function headOf(state: StreamState): Record<string, string> {
   return state.sealedHead ?? state.head?.() ?? {}
 }
 
-/** @returns undefined, or what is to be awaited because the log is not kept, and a listener reads more slowly than we write. */
+/** @returns a promise to await if the log is not kept and a listener reads more slowly than the gateway writes. */
 function write(state: StreamState, text: string): Promise<void> | undefined {
   if (state.ended) return undefined
   const { log, listeners } = state
@@ -138,13 +139,13 @@ function write(state: StreamState, text: string): Promise<void> | undefined {
   log.append(text)
   if (listeners.size > 0) for (const listener of listeners.items()) pump(state, listener)
   if (log.kept()) return undefined
-  if (listeners.size === 0) leaveNow(state) // no listener can join any more
+  if (listeners.size === 0) leaveNow(state) // no other listener can join
   if (dropTaken(state)) return undefined
   state.taken ??= Promise.withResolvers()
   return state.taken.promise
 }
 
-/** Writes the events that a listener does not have yet, until it is busy. */
+/** Writes the missing events to a listener until it is busy. */
 function pump(state: StreamState, listener: Listener): void {
   const { log } = state
   if (listener.over) return
@@ -165,7 +166,10 @@ function resume(state: StreamState, listener: Listener): void {
   if (!state.log.kept()) dropTaken(state)
 }
 
-/** Drops the events of a stream that is not kept, once all listeners were given them. @returns whether all have taken them. */
+/**
+ * Drops the events of a stream that is not kept once all listeners received them.
+ * @returns whether all accepted them.
+ */
 function dropTaken(state: StreamState): boolean {
   let taken = state.log.count()
   let busy = false
@@ -185,14 +189,14 @@ function listen(state: StreamState, { client, after = 0, headers }: ListenReques
   const count = state.log.count()
   const listener: Listener = {
     client,
-    // The last event is sent again to those who have it.
+    // A client that has the last event receives it again.
     position: Math.min(after, state.ended ? Math.max(0, count - 1) : count),
     busy: false,
     done: Promise.withResolvers(),
     remove: () => {},
     over: false,
   }
-  listener.done.promise.catch(() => {}) // it may be awaited later
+  listener.done.promise.catch(() => {}) // a caller may await it later
   if (state.failure !== undefined) {
     listener.done.reject(state.failure)
     return { done: listener.done.promise, cut: () => {} }
@@ -201,13 +205,13 @@ function listen(state: StreamState, { client, after = 0, headers }: ListenReques
   listener.remove = state.listeners.add(listener)
   client.expectStream(() => headers(headOf(state)), state.keepAlive)
   client.onLeave(() => drop(state, listener))
-  // The response head need not wait for the next event.
+  // The response head is sent before the next event.
   if (count > 0 && listener.position === count && !listener.over) client.write(state.keepAlive)
   pump(state, listener)
   return {
     done: listener.done.promise,
-    cut(reason, lastWords) {
-      tell(listener, reason, lastWords)
+    cut(reason, finalEvent) {
+      tell(listener, reason, finalEvent)
       drop(state, listener)
     },
   }
@@ -215,14 +219,14 @@ function listen(state: StreamState, { client, after = 0, headers }: ListenReques
 
 function tooLarge(): GatewayError {
   const message =
-    'The stream with this Idempotency-Key is still running, but has become too large to be kept for others. ' +
-    'To run it again, send it with a new key.'
+    'The stream with this Idempotency-Key is still running, but it is too large to be kept for repeats. ' +
+    'To run the request again, send it with a new key.'
   return new GatewayError('idempotency_result_too_large', message)
 }
 
-function tell({ client, done }: Listener, reason: GatewayError, lastWords: string): void {
+function tell({ client, done }: Listener, reason: GatewayError, finalEvent: string): void {
   if (client.streaming()) {
-    client.write(lastWords)
+    client.write(finalEvent)
     client.endStream()
   } else {
     done.reject(reason)
@@ -248,7 +252,7 @@ function drop(state: StreamState, listener: Listener): void {
   else state.grace = setTimeout(leaveNow, graceMs, state)
 }
 
-/** Stops counting a log that is kept elsewhere, once no listener reads it here. */
+/** Stops counting a log that is stored elsewhere once no listener reads it here. */
 function releaseLog({ forgotten, listeners, log }: StreamState): void {
   if (forgotten && listeners.size === 0) log.release()
 }
@@ -265,10 +269,10 @@ function end(state: StreamState): void {
   for (const listener of state.listeners.items()) pump(state, listener)
 }
 
-function fail(state: StreamState, reason: GatewayError, lastWords: string): void {
+function fail(state: StreamState, reason: GatewayError, finalEvent: string): void {
   if (state.ended) return
   if (state.log.count() > 0) {
-    write(state, lastWords)
+    write(state, finalEvent)
     end(state)
     return
   }
@@ -276,7 +280,7 @@ function fail(state: StreamState, reason: GatewayError, lastWords: string): void
   state.ended = true
   clearTimeout(state.grace)
   for (const listener of state.listeners.items()) {
-    tell(listener, reason, lastWords)
+    tell(listener, reason, finalEvent)
     drop(state, listener)
   }
 }
@@ -287,9 +291,9 @@ export const MAX_KEPT_STREAM_BYTES = 8 * 1024 * 1024
 const PIECE_CHARACTERS = 64 * 1024
 
 interface KeptBytes {
-  /** Counts so many bytes as kept. False: all logs together have become too much. */
+  /** Counts bytes as kept. Returns false if all logs together exceed the limit. */
   readonly grow: (bytes: number) => boolean
-  /** Takes them off the count again. */
+  /** Subtracts bytes from the count. */
   readonly shrink: (bytes: number) => void
 }
 
@@ -299,11 +303,11 @@ interface EventLog {
   /** Returns whether the log has all events. */
   kept(): boolean
   append(text: string): void
-  /** The events after the first `position`, or so many of them as one takes at once, and the position behind them. */
+  /** Returns events after the first `position`, at most one piece, and the position behind them. */
   pieceAfter(position: number): { readonly text: string; readonly next: number }
   /** Drops the first `position` events of a log that is not kept. */
   dropUntil(position: number): void
-  /** The whole text, for the row of its key, once `last` is appended next; undefined: it is not kept. */
+  /** Returns the whole text with `last`, for the row of its key. Undefined if the log is not kept. */
   textWith(last: string): string | undefined
   /** Stops counting the bytes of the log. */
   release(): void

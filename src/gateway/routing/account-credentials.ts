@@ -1,7 +1,8 @@
 /**
- * Candidates that are called with an account's own credentials, in place of the operator's. Breaker, cooldowns, retry budget
- * and measurements of such a candidate belong to the credential, so that they say nothing about the operator's and the
- * reverse; only the provider's concurrency limit is shared.
+ * Candidates with an account's own credentials instead of the operator's. They have their own breakers, cooldowns,
+ * retry
+ * budgets and measurements, so that the two kinds do not affect each other. They share only the provider's
+ * concurrency limit.
  */
 import type { AccountCredential, AccountCredentials } from '../../domain/account-credential.ts'
 import type { UpstreamProvider } from '../upstream/registry.ts'
@@ -20,8 +21,9 @@ const healths = new WeakMap<AccountCredential, ProviderHealth>()
 const lists = new WeakMap<AccountCredentials, WeakMap<CandidateList, CandidateList>>()
 
 /**
- * The candidates for a caller with credentials of its own: those of its providers with these, best first, and after them
- * the operator's, where every one of these credentials allows it. The same list where no credential is for its providers.
+ * Returns the candidates for a caller with its own credentials: those of their providers, best first, then the
+ * operator's if
+ * each of these credentials allows it. Returns the same list if no credential is for one of its providers.
  */
 export function withAccountCredentials(
   list: CandidateList,

@@ -1,6 +1,7 @@
 /**
- * Sticky routing: which deployment and credential answered a conversation. Its next request is cheaper and faster there,
- * since providers cache the beginning of prompts for a while, for each of their accounts.
+ * Sticky routing: remembers the deployment and the credential that answered a conversation. The next request is
+ * cheaper and
+ * faster there, because providers cache the beginning of prompts, separately for each of their accounts.
  */
 import { hash } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'
@@ -10,16 +11,16 @@ import { createLruCache } from '../../lib/collections.ts'
 export const MAX_REMEMBERED = 20_000
 /** The characters of a prefix that are hashed, which suffice to distinguish conversations. */
 export const MAX_PREFIX_LENGTH = 16 * 1024
-/** Providers cache no prompts that are much shorter than 1 024 tokens. */
+/** The characters of a prompt that providers may cache: at least about 1,024 tokens. */
 export const LONG_PREFIX_LENGTH = 4096
 
 export interface PromptPrefix {
   readonly key: string
-  /** Evenly spread over 32 bits, the same in all processes. */
+  /** A hash of 32 evenly distributed bits, the same in all processes. */
   readonly seed: number
-  /** A provider may have cached it: there is an answer in it, or instructions that an application sends each time. */
+  /** A provider may have cached it: it contains an answer, or instructions that an application sends each time. */
   readonly recurring: boolean
-  /** Long enough to be cached, also between conversations. */
+  /** The prefix is long enough to be cached, also across conversations. */
   readonly long: boolean
 }
 

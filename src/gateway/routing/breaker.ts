@@ -1,11 +1,12 @@
 /**
- * The circuit breaker of a deployment that fails repeatedly (UP-4). Failures that clients cause do not count. It knows no
+ * The circuit breaker of a deployment that fails repeatedly (UP-4). Failures that clients cause do not count. It
+ * knows no
  * clock: callers pass the time, in monotonic milliseconds.
  */
 import type { BreakerState } from '../../domain/provider-status.ts'
 
 export interface BreakerSettings {
-  /** Failures in a row that open it. */
+  /** The consecutive failures that open the breaker. */
   readonly failures: number
   /** How long the first opening lasts; the n-th recent opening lasts n times as long. */
   readonly openMs: number
@@ -16,9 +17,9 @@ export interface Breaker {
   failures: number
   /** Undefined while the breaker is closed. */
   openUntil: number | undefined
-  /** The one call that probes it while half-open is in flight. */
+  /** The only call of a half-open breaker is in flight. */
   probing: boolean
-  /** Counts openings: a call that began before the last one does not count. */
+  /** The number of openings. The outcome of a call that began before the last one does not count. */
   epoch: number
   /** The number of recent openings. */
   openings: number
@@ -29,7 +30,7 @@ export interface Breaker {
 /** `probe`: tests a half-open breaker. `last`: uses an open breaker because there is no other candidate. */
 export type Role = 'normal' | 'probe' | 'last'
 
-/** A call, as far as a breaker needs to know it. */
+/** The part of a call that a breaker needs. */
 export interface Trial {
   readonly role: Role
   readonly epoch: number
@@ -56,13 +57,13 @@ export function breakerState({ openUntil }: Breaker, now: number): BreakerState 
   return now < openUntil ? 'open' : 'half_open'
 }
 
-/** The role of a call that began now; undefined: the breaker is open. */
+/** Returns the role of a call that would begin now. Undefined if the breaker is open. */
 export function roleNow(breaker: Breaker, now: number): 'normal' | 'probe' | undefined {
   if (breaker.openUntil === undefined) return 'normal'
   return now < breaker.openUntil || breaker.probing ? undefined : 'probe'
 }
 
-/** An answer has begun: closes the breaker. */
+/** Closes the breaker, because an answer has begun. */
 export function closeOnFirstEvent(breaker: Breaker, { epoch }: Trial, now: number): void {
   if (breaker.openUntil === undefined || epoch !== breaker.epoch) return
   breaker.openUntil = undefined
@@ -71,20 +72,21 @@ export function closeOnFirstEvent(breaker: Breaker, { epoch }: Trial, now: numbe
   breaker.closedAt = now
 }
 
-/** An answer has ended well: resets the count of failures. */
+/** Resets the count of failures after a complete answer. */
 export function resetFailures(breaker: Breaker, { epoch }: Trial): void {
   if (breaker.openUntil === undefined && epoch === breaker.epoch) breaker.failures = 0
 }
 
 /**
- * Counts a failure: `settings.failures` in a row open a closed breaker, and a failed probe keeps it open. Calls that began
- * before it last opened do not count.
+ * Counts a failure. `settings.failures` consecutive failures open a closed breaker; a failed probe keeps it open.
+ * Calls that
+ * began before the breaker last opened do not count.
  */
 export function countFailure(breaker: Breaker, trial: Trial, now: number, settings: BreakerSettings): void {
   if (trial.epoch !== breaker.epoch) return
   breaker.failures += 1
   if (breaker.openUntil !== undefined) {
-    // As long as before, not longer: a provider's recovery is noticed soon however long it was down.
+    // The time does not grow: the gateway notices a provider's recovery soon, however long the outage was.
     if (trial.role === 'probe') breaker.openUntil = now + breaker.openForMs
     return
   }
@@ -95,7 +97,7 @@ export function countFailure(breaker: Breaker, trial: Trial, now: number, settin
   breaker.epoch += 1
 }
 
-/** A call has ended, however: another one may probe. */
+/** Ends a call, whatever its outcome, so that another one may probe. */
 export function endTrial(breaker: Breaker, { role, epoch }: Trial): void {
   if (role === 'probe' && epoch === breaker.epoch) breaker.probing = false
 }

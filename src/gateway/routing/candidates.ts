@@ -1,7 +1,8 @@
 /**
- * Candidates of a model, each with its health and credentials, computed once a reload; their names in `x-turnpike-route`;
- * and their order for a request: by priority; within one, drawn by weight, where the better of two draws counts if it is
- * clearly less loaded; and first of all, within the best priority, the target that the conversation sticks to.
+ * The candidates of a model, each with its health and credentials, computed once a reload; their names in
+ * `x-turnpike-route`; and their order for a request. The order is by priority, then by a weighted draw, of which the
+ * second
+ * result replaces the first if it is clearly less loaded. Within the best priority the sticky target comes first.
  */
 
 import { hash } from 'node:crypto'
@@ -13,10 +14,11 @@ import type { UpstreamProvider } from '../upstream/registry.ts'
 import { withAccountCredentials } from './account-credentials.ts'
 import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
 import { roleNow } from './breaker.ts'
-import { coolingOf } from './credentials.ts'
+import { cooldownOf } from './credentials.ts'
 import {
   type Candidate,
   type CandidateList,
+  type ChoiceReason,
   credentialOf,
   type DeploymentFacts,
   deploymentOf,
@@ -24,7 +26,6 @@ import {
   type KeyedTarget,
   type Route,
   type SkipReason,
-  type Why,
 } from './health.ts'
 
 export interface CandidateInput {
@@ -52,7 +53,7 @@ export function candidatesOf(model: Model, { provider, health }: CandidateInput)
   return list
 }
 
-/** The provider with the protocol that the deployment selects, where the operator lets it speak several. */
+/** Returns the provider with the protocol that the deployment selects among those that the operator configured. */
 function withProtocol(upstream: UpstreamProvider, { protocol: name }: Deployment): UpstreamProvider {
   const protocol = name === undefined ? undefined : upstream.provider.protocols?.[name]
   return protocol === undefined ? upstream : { ...upstream, provider: { ...upstream.provider, protocol } }
@@ -94,7 +95,7 @@ function candidateOf(upstream: UpstreamProvider, health: Health, { deployment, o
   }
 }
 
-/** The operator's word first, then what is published of the built-in host; what nobody says fulfils no demand. */
+/** Returns facts as configured, else as published for a built-in host. An unknown fact meets no requirement. */
 function factsOf(deployment: Deployment, upstream: UpstreamProvider): DeploymentFacts {
   const published = upstream.isBuiltIn === true ? deployment.published : undefined
   const region = deployment.region ?? upstream.provider.regionOf?.(deployment.model) ?? published?.region
@@ -114,17 +115,17 @@ function seedOf(text: string): number {
   return Number.parseInt(hash('sha1', text).slice(0, 8), 16)
 }
 
-/** Returns a usable target with the fewest calls in flight; undefined where all are cooling. */
+/** Returns a usable target with the fewest calls in flight. Undefined if all are cooling down. */
 export function freeTarget(candidate: Candidate, now: number, random: () => number): KeyedTarget | undefined {
   const { targets, model, scripted } = candidate
   const [first] = targets
   if (targets.length === 1 || first === undefined) {
-    return first === undefined || (!scripted && coolingOf(first.health, model, now) !== undefined) ? undefined : first
+    return first === undefined || (!scripted && cooldownOf(first.health, model, now) !== undefined) ? undefined : first
   }
   let best: KeyedTarget | undefined
   let equals = 0
   for (const target of targets) {
-    if (!scripted && coolingOf(target.health, model, now) !== undefined) continue
+    if (!scripted && cooldownOf(target.health, model, now) !== undefined) continue
     if (best === undefined || target.health.inFlight < best.health.inFlight) {
       best = target
       equals = 1
@@ -137,7 +138,7 @@ export function freeTarget(candidate: Candidate, now: number, random: () => numb
 }
 
 export function isCooling({ model, scripted }: Candidate, { health }: KeyedTarget, now: number): boolean {
-  return !scripted && coolingOf(health, model, now) !== undefined
+  return !scripted && cooldownOf(health, model, now) !== undefined
 }
 
 /** The most characters of `x-turnpike-route`: clients reject response heads that are too long. */
@@ -149,7 +150,7 @@ export function labelOf(provider: string, model: string): string {
   return `${name};model=${quoted(model)}`
 }
 
-export function calledText(label: string, why: Why, outcome: string): string {
+export function calledText(label: string, why: ChoiceReason, outcome: string): string {
   return `${label};why=${why};outcome=${outcome}`
 }
 
@@ -157,13 +158,13 @@ export function skippedText(label: string, reason: SkipReason): string {
   return `${label};skipped=${reason}`
 }
 
-/** The list with one more member, as long as there is room. */
+/** Appends a member to the list unless it would exceed the limit. */
 export function withMember(list: string, member: string): string {
   if (list === '') return member
   return list.length + member.length + 2 > MAX_ROUTE_LENGTH ? list : `${list}, ${member}`
 }
 
-/** Strings of RFC 8941 are of printable ASCII; what is not is percent-encoded. */
+/** Percent-encodes other characters, because strings of RFC 8941 consist of printable ASCII. */
 function quoted(text: string): string {
   const printable = text.toWellFormed().replace(/[^\x20-\x7e]/gu, encodeURIComponent)
   return `"${printable.replace(/["\\]/g, '\\$&')}"`
@@ -171,7 +172,7 @@ function quoted(text: string): string {
 
 interface Routed {
   readonly accountId: string
-  /** The account's own, which replace the operator's; undefined: it has none. */
+  /** The account's own credentials, which replace the operator's. Undefined if it has none. */
   readonly credentials?: AccountCredentials | undefined
   readonly model: Model
   readonly request: Pick<ChatRequest, 'model' | 'messages' | 'stream'>
@@ -210,7 +211,10 @@ interface OrderInput {
   readonly prefix: PromptPrefix | undefined
 }
 
-/** The routes of several models, in order, as one. @param skipped What `x-turnpike-route` says of models that were left out. */
+/**
+ * Joins the routes of several models, in order.
+ * @param skipped The members of `x-turnpike-route` for excluded models.
+ */
 export function joinRoutes(routes: readonly Route[], skipped: string): Route {
   const [first] = routes
   if (first === undefined) throw new Error('There is no route.')
@@ -230,7 +234,7 @@ export function skipReason(candidate: Candidate, health: Health, calls: number):
 /** @param candidates By priority, at least one. */
 export function orderCandidates(candidates: readonly Candidate[], input: OrderInput): Ordered {
   const { health, prefix } = input
-  const few = candidates.length > MANY && !mayStick(prefix) ? drawFew(candidates, input) : undefined
+  const few = candidates.length > MANY_CANDIDATES && !mayStick(prefix) ? drawFew(candidates, input) : undefined
   if (few !== undefined) return few
   const usable: Candidate[] = []
   const others: Candidate[] = []
@@ -252,18 +256,19 @@ export function orderCandidates(candidates: readonly Candidate[], input: OrderIn
 }
 
 /**
- * Above `MANY` candidates, a request without a sticky target considers `FEW` that are drawn: sorting all of them
+ * Above `MANY_CANDIDATES` candidates, a request without a sticky target considers `DRAWN_CANDIDATES` that are drawn:
+ * sorting all of them
  * costs more than it gains.
  */
-export const MANY = 64
-export const FEW = 16
+export const MANY_CANDIDATES = 64
+export const DRAWN_CANDIDATES = 16
 const DRAWS = 64
 
 function mayStick(prefix: PromptPrefix | undefined): boolean {
   return prefix !== undefined && (prefix.recurring || prefix.long)
 }
 
-/** Candidates of the best priority with the sum of weights up to each. */
+/** The candidates of the best priority, with the sum of weights up to each. */
 interface WeightSums {
   readonly group: readonly Candidate[]
   readonly sums: Float64Array
@@ -286,24 +291,24 @@ function weightSumsOf(candidates: readonly Candidate[]): WeightSums {
   return made
 }
 
-/** Draws by weight, without those that cannot be called now. @returns undefined where too few are found so. */
+/** Draws available candidates by weight. @returns undefined if it finds too few. */
 function drawFew(candidates: readonly Candidate[], { health, stream }: OrderInput): Ordered | undefined {
   const { group, sums } = weightSumsOf(candidates)
-  if (group.length <= MANY) return undefined
+  if (group.length <= MANY_CANDIDATES) return undefined
   const drawn: Candidate[] = []
-  for (let draws = 0; draws < DRAWS && drawn.length < FEW; draws++) {
+  for (let draws = 0; draws < DRAWS && drawn.length < DRAWN_CANDIDATES; draws++) {
     const candidate = group[positionOf(sums, health.random())]
     if (candidate === undefined || drawn.includes(candidate)) continue
     if (skipReason(candidate, health, 1) === undefined) drawn.push(candidate)
   }
   const [first, second] = drawn
-  if (drawn.length < FEW || first === undefined || second === undefined) return undefined
+  if (drawn.length < DRAWN_CANDIDATES || first === undefined || second === undefined) return undefined
   const isBetter = hasClearlyLess(second, first, stream)
   if (isBetter) drawn.splice(0, 2, second, first)
   return { candidates: drawn, why: isBetter ? 'load' : 'weight', target: undefined, skipped: '' }
 }
 
-/** The first position whose sum exceeds a share of the whole. */
+/** Returns the first position whose sum exceeds a share of the total. */
 function positionOf(sums: Float64Array, share: number): number {
   const wanted = share * (sums.at(-1) ?? 0)
   let low = 0
@@ -332,9 +337,9 @@ function skippedBefore(first: Candidate | undefined, others: readonly Candidate[
   return list
 }
 
-/** Appends them to `into`. @returns why the first one is. */
-function drawByPriority(candidates: readonly Candidate[], input: OrderInput, into: Candidate[]): Why {
-  let why: Why | undefined
+/** Appends the candidates to `into`. @returns the reason for the first one. */
+function drawByPriority(candidates: readonly Candidate[], input: OrderInput, into: Candidate[]): ChoiceReason {
+  let why: ChoiceReason | undefined
   for (let at = 0; at < candidates.length; ) {
     const priority = candidates[at]?.priority
     let end = at + 1
@@ -346,7 +351,7 @@ function drawByPriority(candidates: readonly Candidate[], input: OrderInput, int
   return why ?? 'priority'
 }
 
-function drawWithin(group: readonly Candidate[], { health, stream }: OrderInput, into: Candidate[]): Why {
+function drawWithin(group: readonly Candidate[], { health, stream }: OrderInput, into: Candidate[]): ChoiceReason {
   const { random } = health
   const first = draw(group, random)
   if (first === undefined || group.length === 1) {
@@ -365,7 +370,7 @@ function drawWithin(group: readonly Candidate[], { health, stream }: OrderInput,
   return better ? 'load' : 'weight'
 }
 
-/** A draw without replacement in proportion to weight is a sort by `random^(1/weight)`, highest first. */
+/** Draws without replacement in proportion to weight, by sorting by `random^(1/weight)`, highest first. */
 function rankOf({ weight }: Candidate, random: () => number): number {
   return weight > 0 ? random() ** (1 / weight) : -1
 }
@@ -418,8 +423,9 @@ interface Choice {
 }
 
 /**
- * The target that answered the conversation before. Where none is known, a long prefix is sent by its hash, so that all
- * processes choose the same target.
+ * Returns the target that answered the conversation before. If none is known, a long prefix selects one by its hash,
+ * so that
+ * all processes choose the same target.
  */
 function stickyAmong(group: readonly Candidate[], prefix: PromptPrefix, health: Health): Choice | undefined {
   if (!prefix.recurring && !prefix.long) return undefined
@@ -442,7 +448,7 @@ function stickyAmong(group: readonly Candidate[], prefix: PromptPrefix, health: 
   return prefix.long ? best : undefined
 }
 
-/** Even bits in (0, 1) of any 32 (the finalizer of MurmurHash3). */
+/** Maps any 32 bits to an evenly distributed number in (0, 1), with the finalizer of MurmurHash3. */
 export function spread(bits: number): number {
   let mixed = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

@@ -1,9 +1,10 @@
 /**
- * Limits the calls that a provider receives at a time. Requests beyond the limit queue, one queue an account; the queues
- * are served round-robin, so that many requests of one account delay another's single one by one call at most.
+ * Limits the calls that a provider receives at a time. Requests beyond the limit queue by account, and the queues are
+ * served
+ * round-robin: many requests of one account delay a single request of another by at most one call.
  */
 
-/** Requests that queue for one provider. */
+/** The requests that queue for one provider. */
 export const MAX_WAITING = 1_000
 /** The requests of one account among them. */
 export const MAX_WAITING_OF_ACCOUNT = 100
@@ -13,16 +14,16 @@ export interface Waiter {
   readonly over: Promise<void>
   /** Returns whether the calls may begin. They are then counted and must be released. */
   granted(): boolean
-  /** Leaves the queue; harmless once granted. */
+  /** Leaves the queue. Has no effect once granted. */
   leave(): void
 }
 
 export interface ConcurrencyLimiter {
   /** Returns whether `calls` could begin now, ahead of the queue. */
   hasCapacity(calls: number): boolean
-  /** Counts `calls` as begun, whatever the limit is. */
+  /** Counts `calls` as begun, whatever the limit. */
   acquire(calls: number): void
-  /** Counts them as ended, and serves the queues. */
+  /** Counts `calls` as ended and serves the queues. */
   release(calls: number): void
   /** @returns undefined when the queue is full. */
   enqueue(account: string, calls: number): Waiter | undefined
@@ -102,7 +103,7 @@ function leave(state: State, account: string, waiting: Waiting): void {
   if (queue.waiting.length === 0) state.queues.splice(position, 1)
   state.queued -= 1
   waiting.resolve()
-  serve(state) // it may have been too large for the free capacity, and the next one is not
+  serve(state) // the next waiter may fit into the free capacity
 }
 
 function serve(state: State): void {

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ProviderFailure } from '../../protocols/protocol.ts'
 import {
-  cool,
-  coolingOf,
+  cooldownOf,
   createCredentialHealth,
+  endCooldowns,
   isAboutCredential,
-  MAX_COOLING_MS,
+  MAX_COOLDOWN_MS,
   mayTry,
   REFUSED_MS,
-  warm,
+  startCooldown,
 } from './credentials.ts'
 
 function cooled(failure: Partial<ProviderFailure>, random = 0.5) {
   const credential = createCredentialHealth()
   const full = { kind: 'rate_limited', message: '', status: 429, ...failure } as const
-  cool(credential, { model: 'm', failure: full, now: 1_000, random: () => random })
-  return (model: string, now: number) => coolingOf(credential, model, now)
+  startCooldown(credential, { model: 'm', failure: full, now: 1_000, random: () => random })
+  return (model: string, now: number) => cooldownOf(credential, model, now)
 }
 
 test('UP-3: a credential that is limited is left alone for that model, for as long as the provider says', () => {
@@ -29,7 +29,7 @@ test('UP-3: a credential that is limited is left alone for that model, for as lo
 test('UP-3: for about a second where it does not say, and never longer than an hour [limit: cooling]', () => {
   assert.equal(cooled({}, 0)('m', 1_000)?.until, 1_500)
   assert.equal(cooled({}, 1)('m', 1_000)?.until, 2_500)
-  assert.equal(cooled({ retryAfterMs: 1e12 })('m', 1_000)?.until, 1_000 + MAX_COOLING_MS)
+  assert.equal(cooled({ retryAfterMs: 1e12 })('m', 1_000)?.until, 1_000 + MAX_COOLDOWN_MS)
 })
 
 test('a credential that is refused or used up is left alone for all models, for a minute', () => {
@@ -55,20 +55,20 @@ test('one that is accepted after all is used again, if the call began after the 
     { kind: 'rate_limited', message: '', status: 429, retryAfterMs: 60_000 },
   ] as const) {
     const credential = createCredentialHealth()
-    cool(credential, { model: 'm', failure, now: 10, random: () => 0 })
-    warm(credential, 'm', 9)
-    assert.notEqual(coolingOf(credential, 'm', 11), undefined)
-    warm(credential, 'm', 10)
-    assert.equal(coolingOf(credential, 'm', 11), undefined)
+    startCooldown(credential, { model: 'm', failure, now: 10, random: () => 0 })
+    endCooldowns(credential, 'm', 9)
+    assert.notEqual(cooldownOf(credential, 'm', 11), undefined)
+    endCooldowns(credential, 'm', 10)
+    assert.equal(cooldownOf(credential, 'm', 11), undefined)
   }
 })
 
 test('UP-3: who has nothing else may try one that is limited once a second', () => {
   const credential = createCredentialHealth()
   const failure = { kind: 'rate_limited', message: '', status: 429, retryAfterMs: 60_000 } as const
-  const limit = (now: number) => cool(credential, { model: 'm', failure, now, random: () => 0 })
+  const limit = (now: number) => startCooldown(credential, { model: 'm', failure, now, random: () => 0 })
   const tryAt = (now: number): boolean => {
-    const cooling = coolingOf(credential, 'm', now)
+    const cooling = cooldownOf(credential, 'm', now)
     assert.ok(cooling)
     const may = mayTry(cooling, now)
     if (may) cooling.triedAt = now

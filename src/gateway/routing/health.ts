@@ -1,6 +1,7 @@
 /**
- * The health of providers, deployments and credentials as this process sees it, and the candidates made of them: one object
- * for a gateway, which outlives reloads. Entries are made for configured names only; the files beside it decide by them.
+ * The health of providers, deployments and credentials as this process observes it, and their candidates: one object
+ * per
+ * gateway, which survives reloads. Only configured names have entries. The other files of this folder decide by them.
  */
 import type { FallbackReason } from '../../domain/completion.ts'
 import type { DataPolicy } from '../../domain/data-policy.ts'
@@ -20,7 +21,7 @@ import { createMeasurements, type Measurements } from './measurements.ts'
 import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 
 export interface RoutingSettings {
-  /** Repeats at a provider, as a share of the requests there. */
+  /** The retries at a provider, as a share of its requests. */
   readonly retryBudget: number
   readonly breaker: BreakerSettings
   /** The failures for which another model may answer. Undefined means all. */
@@ -42,7 +43,9 @@ export interface DeploymentHealth {
   readonly model: string
   readonly breaker: Breaker
   inFlight: number
-  /** Smoothed milliseconds to the first event of streams, and to the end of whole answers; undefined before the first. */
+  /**
+   * Smoothed milliseconds to the first event of streams and to the end of whole answers. Undefined before the first.
+   */
   firstEventMs: number | undefined
   wholeAnswerMs: number | undefined
   readonly output: OutputMeasure
@@ -61,21 +64,21 @@ export interface ProviderHealth {
   /** By the credential itself: its health survives a change of the list. */
   readonly credentials: Map<string, CredentialHealth>
   readonly deployments: Map<string, DeploymentHealth>
-  /** Cost of attempts that the operator pays, since no client is charged for them; estimated. */
+  /** The estimated cost of attempts that the operator pays because no client is charged. */
   unbilledNanoUsd: NanoUsd
 }
 
 /** A deployment with one of its provider's credentials. */
 export interface KeyedTarget extends Target {
   readonly health: CredentialHealth
-  /** Orders targets in the same way in all processes. */
+  /** A hash that orders targets identically in all processes. */
   readonly seed: number
-  /** The account's own credential; undefined: the operator's. */
+  /** The account's own credential. Undefined if the operator's is used. */
   readonly ownCredential?: ProviderCredentialId
 }
 
 export interface Candidate {
-  /** The model that it is a deployment of. */
+  /** The model of the deployment. */
   readonly of: Model
   readonly upstream: UpstreamProvider
   /** The provider's own name of the model. */
@@ -111,7 +114,7 @@ export interface CandidateList {
   readonly candidates: readonly Candidate[]
   /** The number of targets of all candidates. */
   readonly targets: number
-  /** The route of every request where there is nothing to choose. */
+  /** The route of all requests if there is only one candidate. */
   readonly only: Route
   /** The recently sorted candidates, by sort order. */
   readonly sorted: Map<
@@ -121,12 +124,17 @@ export interface CandidateList {
 }
 
 /**
- * Why a candidate was called, as `x-turnpike-route` says it. `only`: the model has no other. `weight`: drawn. `load`: drawn
- * second, with clearly less to do. `sticky`: answered the conversation before. `priority`: alone in the best one.
- * `repeat`: called before. `fallback`: others failed or were skipped. `probe`: tests a half-open breaker. `last`: its
- * breaker is open, but no other candidate is left. `order`, `sort`: the request wishes it. `explore`: not measured yet.
+ * The reason for calling a candidate, as in `x-turnpike-route`. `only`: the model has no other. `weight`: drawn by
+ * weight.
+ * `load`: drawn second, but clearly less loaded. `sticky`: answered the conversation before. `priority`: the only one
+ * of the
+ * best priority. `repeat`: called before. `fallback`: others failed or were skipped. `probe`: tests a half-open
+ * breaker.
+ * `last`: its breaker is open, but no other candidate is left. `order`, `sort`: requested by the client. `explore`:
+ * has no
+ * measurements yet.
  */
-export type Why =
+export type ChoiceReason =
   | 'only'
   | 'weight'
   | 'load'
@@ -147,8 +155,8 @@ export interface Route {
   /** The candidates, best first; at least one. */
   readonly candidates: readonly Candidate[]
   /** The reason why the first candidate is first. */
-  readonly why: Why
-  /** The sticky target of the conversation, of the first candidate. */
+  readonly why: ChoiceReason
+  /** The sticky target of the conversation, which belongs to the first candidate. */
   readonly target: KeyedTarget | undefined
   /** The prefix of the conversation. Undefined if there is only one target. */
   readonly prefix: PromptPrefix | undefined
@@ -169,7 +177,7 @@ export interface Health {
   readonly affinity: Affinity
   /** The model that answered last, by the sticky key of a conversation or a user. */
   readonly stickyModels: { get(key: string): string | undefined; set(key: string, model: string): void }
-  /** Candidates by model; dropped with the model and at every `use`. */
+  /** The candidates by model, until the model or the providers change. */
   readonly candidates: { get(model: Model): CandidateList | undefined; set(model: Model, list: CandidateList): void }
   providerOf(provider: ConfiguredProvider): ProviderHealth
   /** Replaces the configured providers. */
@@ -327,13 +335,13 @@ function rounded(milliseconds: number | undefined): number | undefined {
 
 function coolingUntil(credential: CredentialHealth | undefined, { clock, now }: Clocks): Record<string, number> {
   const until: Record<string, number> = Object.create(null)
-  for (const [model, cooling] of credential?.coolings ?? []) {
+  for (const [model, cooling] of credential?.cooldowns ?? []) {
     if (clock() < cooling.until) until[model] = Math.round(now() + cooling.until - clock())
   }
   return until
 }
 
-/** An address may carry a name and a password, or a key among its parameters. */
+/** Removes credentials from an address: a name and a password, or a key among its parameters. */
 function withoutSecrets(baseUrl: string): string {
   if (!URL.canParse(baseUrl)) return baseUrl.replace(/[?#].*$/, '')
   const { protocol, host, pathname } = new URL(baseUrl)

@@ -1,16 +1,16 @@
 /**
- * How fast deployments answer: percentiles over about five minutes, in which an answer counts half as much each minute.
- * Recording takes no search and no allocation; reading goes over a fixed number of buckets. Processes that share Redis
- * exchange what they have measured every few seconds.
+ * The speed of deployments: percentiles over about five minutes, with weights that halve each minute. Recording needs
+ * neither search nor allocation; reading visits a fixed number of buckets. Processes that share Redis exchange their
+ * measurements every few seconds.
  */
 
-/** Older measurements say nothing any more. */
+/** Older measurements do not count. */
 export const WINDOW_MS = 5 * 60_000
 const HALF_LIFE_MS = 60_000
 /** Buckets from 1 to about 4 million, each 8 % wider than the one before. */
 const BUCKETS = 200
 const LOG_STEP = Math.log(1.08)
-/** Weights grow with time; they are scaled down before they overflow. */
+/** Weights grow with time and are scaled down before they overflow. */
 const SCALED_AT_EXPONENT = 500
 
 /** Percentiles of positive figures: milliseconds, or tokens a second. */
@@ -91,7 +91,7 @@ export function snapshotOf({ weights, epoch, lastAt }: Percentiles, now: number)
   return [Math.round(now - lastAt), ...buckets]
 }
 
-/** Replaces what other processes have measured. @param snapshots Each with how old it is, in milliseconds. */
+/** Replaces the measurements of other processes. @param snapshots Each with its age in milliseconds. */
 export function setOthers(
   percentiles: Percentiles,
   snapshots: readonly { readonly ageMs: number; readonly snapshot: Snapshot }[],
@@ -128,13 +128,13 @@ interface Reading {
   readonly now: number
 }
 
-/** The median in milliseconds; of answers of the other kind where there were none of this one. */
+/** Returns the median in milliseconds; of answers of the other kind if this kind has none. */
 export function latencyMs({ firstEvent, wholeAnswer }: Measurements, { stream, now }: Reading): number | undefined {
   const [own, other] = stream ? [firstEvent, wholeAnswer] : [wholeAnswer, firstEvent]
   return percentile(own, 0.5, now) ?? percentile(other, 0.5, now)
 }
 
-/** The median in tokens a second. */
+/** Returns the median in tokens a second. */
 export function tokensPerSecond({ speed }: Measurements, now: number): number | undefined {
   return percentile(speed, 0.5, now)
 }

@@ -1,6 +1,7 @@
 /**
- * Candidates as a request wishes them (`provider`, `:floor`, `:nitro`): which of them may answer, and in which order. Sorted
- * lists are kept for a moment, so that many candidates cost a request no more than few.
+ * A request's preferences for candidates (`provider`, `:floor`, `:nitro`): which of them may answer, and in which
+ * order.
+ * Sorted lists are cached briefly, so that many candidates cost a request no more than few.
  */
 import type { AccountCredentials } from '../../domain/account-credential.ts'
 import type { ChatRequest, MaxPrice, ProviderPreferences, SortOrder } from '../../domain/chat.ts'
@@ -12,8 +13,8 @@ import type { Price } from '../../domain/price/tariff.ts'
 import { droppedParameters } from '../upstream/call.ts'
 import { isOwn } from './account-credentials.ts'
 import { promptPrefixOf } from './affinity.ts'
-import { type CandidateInput, candidatesFor, FEW, MANY, orderCandidates } from './candidates.ts'
-import type { Candidate, CandidateList, Health, Route, RoutingPolicy, Why } from './health.ts'
+import { type CandidateInput, candidatesFor, DRAWN_CANDIDATES, MANY_CANDIDATES, orderCandidates } from './candidates.ts'
+import type { Candidate, CandidateList, ChoiceReason, Health, Route, RoutingPolicy } from './health.ts'
 import { latencyMs, tokensPerSecond } from './measurements.ts'
 
 export interface Preferred {
@@ -27,14 +28,14 @@ export interface Preferred {
   readonly policies?: readonly DataPolicy[] | undefined
 }
 
-/** @throws GatewayError `no_candidates` where none is left, `policy_not_satisfiable` where a policy leaves none. */
+/** @throws GatewayError `no_candidates` if the preferences exclude all, `policy_not_satisfiable` if a policy does. */
 export function preferredRoute(preferred: Preferred, input: CandidateInput): Route {
   const { model, request, preferences, accountId, credentials } = preferred
   const { health } = input
   const list = candidatesFor(credentials, model, input)
   checkPrice(model, preferences.maxPrice)
   const { order, sort, allowFallbacks } = preferences
-  const few = sort === undefined && list.candidates.length > MANY ? listedFirst(preferred, list) : undefined
+  const few = sort === undefined && list.candidates.length > MANY_CANDIDATES ? listedFirst(preferred, list) : undefined
   if (few !== undefined) return { candidates: few, why: 'order', target: undefined, prefix: undefined, skipped: '' }
   const kept = keptOf(preferred, list)
   if (order === undefined && sort === undefined) {
@@ -79,10 +80,10 @@ function keptOf(preferred: Preferred, list: CandidateList): readonly Candidate[]
 /** Returns the candidates that satisfy the policies. */
 function allowedOf({ policies, model }: Preferred, { candidates }: CandidateList): readonly Candidate[] {
   if (policies === undefined) return candidates
-  const allowed = candidates.filter((each) => policies.every((policy) => unfulfilled(each, policy) === undefined))
+  const allowed = candidates.filter((each) => policies.every((policy) => unmetRequirement(each, policy) === undefined))
   if (allowed.length > 0) return allowed
   const [candidate] = candidates
-  const reasons = policies.flatMap((policy) => (candidate && unfulfilled(candidate, policy)) ?? [])
+  const reasons = policies.flatMap((policy) => (candidate && unmetRequirement(candidate, policy)) ?? [])
   const message = `The data policy (${[...new Set(reasons)].join(', ')}) allows no provider of the model '${model.id}'.`
   throw new GatewayError('policy_not_satisfiable', message, { param: 'model' })
 }
@@ -98,7 +99,7 @@ function exclusionFor({ preferences, request, model }: Preferred): (candidate: C
     if (only !== undefined && rankIn(only, candidate) === undefined) return 'only'
     if (ignore !== undefined && rankIn(ignore, candidate) !== undefined) return 'ignore'
     if (order !== undefined && rankIn(order, candidate) === undefined) return 'order'
-    const fact = hasDemand ? unfulfilled(candidate, preferences) : undefined
+    const fact = hasDemand ? unmetRequirement(candidate, preferences) : undefined
     if (fact !== undefined || requireParameters !== true) return fact
     const [target] = candidate.targets
     const isWhole = target !== undefined && droppedParameters(target, request, model).length === 0
@@ -106,7 +107,9 @@ function exclusionFor({ preferences, request, model }: Preferred): (candidate: C
   }
 }
 
-/** The position of each name, in lower case: `together`, `Together` and `together/turbo` mean the same provider. */
+/**
+ * Returns the position of each name in lower case: `together`, `Together` and `together/turbo` are the same provider.
+ */
 function ranksOf(names: readonly string[]): ReadonlyMap<string, number> {
   const ranks = new Map<string, number>()
   for (const [rank, name] of names.entries()) {
@@ -116,7 +119,7 @@ function ranksOf(names: readonly string[]): ReadonlyMap<string, number> {
   return ranks
 }
 
-/** The position of the first name that means the candidate's provider. */
+/** Returns the position of the first name of the candidate's provider. */
 function rankIn(ranks: ReadonlyMap<string, number>, { names }: Candidate): number | undefined {
   let best: number | undefined
   for (const name of names) {
@@ -126,7 +129,7 @@ function rankIn(ranks: ReadonlyMap<string, number>, { names }: Candidate): numbe
   return best
 }
 
-/** Candidates of providers in the list come first, in its order; otherwise nothing moves. */
+/** Moves candidates of providers in the list to the front, in its order; the others keep their order. */
 function inOrder(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
   const ranks = ranksOf(order)
   const ranked: { readonly candidate: Candidate; readonly rank: number }[] = []
@@ -154,8 +157,9 @@ function byNameOf(list: CandidateList): ReadonlyMap<string, readonly Candidate[]
 }
 
 /**
- * Of many candidates those in `order`, and a few of the others: a request needs no more. Undefined where the whole list has
- * to be looked at.
+ * Returns the candidates in `order` and a few others, because a request needs no more of many. Undefined if the whole
+ * list
+ * must be examined.
  */
 function listedFirst(preferred: Preferred, list: CandidateList): readonly Candidate[] | undefined {
   const { preferences, policies, credentials } = preferred
@@ -168,7 +172,7 @@ function listedFirst(preferred: Preferred, list: CandidateList): readonly Candid
     for (const each of byName.get(name) ?? []) if (excludes(each) === undefined) found.add(each)
   }
   if (allowFallbacks === false) return found.size === 0 ? undefined : [...found]
-  const enough = found.size + FEW
+  const enough = found.size + DRAWN_CANDIDATES
   for (const each of list.candidates) {
     if (found.size >= enough) break
     if (excludes(each) === undefined) found.add(each)
@@ -176,7 +180,7 @@ function listedFirst(preferred: Preferred, list: CandidateList): readonly Candid
   return found.size === 0 ? undefined : [...found]
 }
 
-/** The operator's credentials are used where the account's own fail. */
+/** Returns whether the operator's credentials are the fallback of the account's own. */
 function ownFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...candidates.filter(isOwn), ...candidates.filter((candidate) => !isOwn(candidate))]
 }
@@ -184,11 +188,11 @@ function ownFirst(candidates: readonly Candidate[]): readonly Candidate[] {
 function noneLeft({ id }: Model, excluded: readonly (readonly [name: string, by: string | undefined])[]): GatewayError {
   const reasons = excluded.slice(0, 5).map(([name, by]) => `'${name}' by \`provider.${by}\``)
   const more = excluded.length > 5 ? ` and ${excluded.length - 5} more` : ''
-  const message = `No provider of the model '${id}' is left. Excluded are ${reasons.join(', ')}${more}.`
+  const message = `No provider of the model '${id}' matches the request's preferences; excluded: ${reasons.join(', ')}${more}.`
   return new GatewayError('no_candidates', message, { param: 'provider' })
 }
 
-/** @throws GatewayError where a rate of the price itself is above the limit. */
+/** @throws GatewayError if a rate of the price itself exceeds the limit. */
 function checkPrice({ id, price }: Preferred['model'], limit: MaxPrice | undefined): void {
   if (limit === undefined) return
   const none = Number.POSITIVE_INFINITY
@@ -198,7 +202,7 @@ function checkPrice({ id, price }: Preferred['model'], limit: MaxPrice | undefin
     (price.perRequestNanoUsd ?? 0) > (limit.perRequestNanoUsd ?? none) ||
     (price.perImageNanoUsd ?? 0) > (limit.perImageNanoUsd ?? none)
   if (!isAbove) return
-  const message = `The price of the model '${id}' is above \`provider.max_price\`.`
+  const message = `The price of the model '${id}' exceeds \`provider.max_price\`.`
   throw new GatewayError('no_candidates', message, { param: 'provider.max_price' })
 }
 
@@ -212,7 +216,7 @@ interface Sorting {
 
 interface Sorted {
   readonly candidates: readonly Candidate[]
-  readonly why: Why
+  readonly why: ChoiceReason
 }
 
 /** How long a sorted list is reused. */
@@ -221,8 +225,9 @@ const SORTED_FOR_MS = 250
 export const EXPLORED_SHARE = 0.05
 
 /**
- * Measured candidates, the best first, then the others by priority. Of one model all cost the same: a sort by price keeps
- * the operator's order.
+ * Returns measured candidates, best first, then the others by priority. All candidates of a model have the same
+ * price, so a
+ * sort by price keeps the operator's order.
  */
 export function sortedBy(by: SortOrder, { list, kept, health, stream }: Sorting): Sorted {
   if (by === 'price') return { candidates: kept, why: 'sort' }
@@ -279,12 +284,12 @@ interface Rated {
   readonly request: ChatRequest
 }
 
-/** Prompts are about three times as long as answers. */
+/** Returns one price for comparisons: prompts are about three times as long as answers. */
 export function blendedMicroUsd({ inputMicroUsd, outputMicroUsd }: Price): number {
   return (3 * inputMicroUsd + outputMicroUsd) / 4
 }
 
-/** Models by the price, or by the best of their candidates, where the request wants that; stable. */
+/** Sorts models by price or by their best candidate if the request asks for it; stable. */
 export function orderModels<Model extends Rated>(
   models: readonly Model[],
   sort: ProviderPreferences['sort'],
@@ -306,7 +311,7 @@ function modelScore({ price, route, request }: Rated, by: SortOrder, health: Hea
 }
 
 /*
- * Data policies: what the operator, an account or a key demands of the deployments that answer.
+ * Data policies: the requirements of the operator, an account or a key for the deployments that answer.
  */
 
 /** Returns the policies that apply to a caller. Undefined if there are none. */
@@ -324,7 +329,7 @@ export function policiesOf(
 }
 
 /** Returns the requirement that a candidate does not meet. Undefined if it meets all. */
-export function unfulfilled(
+export function unmetRequirement(
   { facts }: Candidate,
   demand: DataPolicy,
 ): 'data_collection' | 'zdr' | 'regions' | undefined {

@@ -1,6 +1,6 @@
 /**
- * The models that may answer a request: the one that it names, then its fallbacks; each with the request as that model gets
- * it. Models that cannot do what the request asks for are left out as long as another one is left.
+ * The models that may answer a request: the one that it names, then its fallbacks, each with the request as that model
+ * receives it. Models that lack a required capability are excluded unless that excludes all.
  */
 import { hash } from 'node:crypto'
 import type { ChatRequest, ContentPart, ProviderPreferences, RequestedSort } from '../../domain/chat.ts'
@@ -61,7 +61,7 @@ export interface ModelRequest {
 
 const NONE: readonly RequestedModel[] = []
 
-/** @throws GatewayError where no model is left, or for a model of the request's own list that it may not name. */
+/** @throws GatewayError if no model is left, or for a model of the request's own list that the caller may not use. */
 export function requestedModels(asked: ModelRequest): RequestedModels {
   const { request, book } = asked
   const found = book.find(request.model)
@@ -72,7 +72,7 @@ export function requestedModels(asked: ModelRequest): RequestedModels {
   return { first, fallbacks: NONE, skipped: '', stickyKey: undefined }
 }
 
-/** A model as a request names it. */
+/** A model and the sort order that the request's name of it implies. */
 interface Named {
   readonly model: Model
   readonly sort: RequestedSort | undefined
@@ -111,7 +111,7 @@ function withFallbacks(asked: ModelRequest): RequestedModels {
   return { first: best, fallbacks, skipped, stickyKey }
 }
 
-/** Models that one request may be answered by: each is weighed, and what it can cost is held. */
+/** The most models for one request: each is ranked, and the hold covers its cost. */
 const MAX_MODELS = 11
 
 interface Expanded {
@@ -159,7 +159,7 @@ function find(book: ModelBook, id: string): Named | undefined {
   return undefined
 }
 
-/** @throws GatewayError for a model that the caller may not name here. */
+/** @throws GatewayError for a model that the caller may not use. */
 function checkModel({ caller, kind }: ModelRequest, model: Model, param: string): void {
   if (!mayUse(caller, model)) throw notAllowed(model.id, param)
   if (model.kind !== kind) throw wrongKind(model).with({ param })
@@ -213,7 +213,7 @@ function unknownText(book: ModelBook, id: string): string {
   return `The model '${id.slice(0, 100)}' does not exist.${hint} GET /v1/models lists all.`
 }
 
-/** Every candidate of the virtual model has lost its provider, or is past its shutdown. */
+/** Returns the error if every candidate of a virtual model has no provider or is past its shutdown. */
 function noneOf({ id }: Model): GatewayError {
   return new GatewayError('no_candidates', `The virtual model '${id}' has no usable candidate.`, { param: 'model' })
 }
@@ -226,7 +226,7 @@ function notAllowed(id: string, param: string): GatewayError {
   return new GatewayError('model_not_allowed', `This key may not use the model '${id}'.`, { param })
 }
 
-/** @throws GatewayError for a model without a price, and for what it cannot do. */
+/** @throws GatewayError for a model without a price or without a required capability. */
 function prepare(model: Model, asked: ChatRequest): Pick<RequestedModel, 'request' | 'model'> {
   if (!isPriced(model)) throw notPriced(model)
   const request = withoutUnpricedTools(asked, model.price)
@@ -267,7 +267,7 @@ function checkInputs(task: Task, model: Model): void {
   const { id, contextWindow, maxInputs = Number.POSITIVE_INFINITY } = model
   const tooLong = task.type === 'embedding' ? task.inputs.findIndex((input) => isLonger(input, contextWindow)) : -1
   if (tooLong >= 0) {
-    const message = `\`input[${tooLong}]\` has more tokens than the context window of the model '${id}': ${contextWindow}.`
+    const message = `\`input[${tooLong}]\` exceeds the context window of the model '${id}' (${contextWindow} tokens).`
     throw new GatewayError('context_length_exceeded', message, { param: `input[${tooLong}]` })
   }
   const inputs = inputCount(task)
@@ -285,7 +285,7 @@ function isImage({ type }: ContentPart): boolean {
   return type === 'image_url'
 }
 
-/** A file without its data is known to its provider alone. */
+/** Returns whether a part is an image. Only the provider knows the kind of a file without data. */
 function isPdf(part: ContentPart): boolean {
   return part.type === 'file' && part.file.file_data?.startsWith('data:application/pdf') === true
 }
@@ -296,8 +296,8 @@ function cannot(model: Model, what: string, param: string): GatewayError {
 }
 
 /*
- * The order in which the models behind a virtual one are tried: by its strategy, after the one that the conversation or the
- * user sticks to.
+ * The order of the models behind a virtual one: first the one to which the conversation or the user is sticky, then by
+ * strategy.
  */
 
 interface Weighted {
@@ -307,7 +307,7 @@ interface Weighted {
 
 interface VirtualRequest {
   readonly virtual: VirtualModel
-  /** Usable ones, in the order of the configuration. */
+  /** The usable models, in the order of the configuration. */
   readonly candidates: readonly Weighted[]
   readonly caller: Caller
   readonly request: ChatRequest
@@ -364,8 +364,9 @@ function sortedBy(candidates: readonly Weighted[], scoreOf: (each: Weighted) => 
 }
 
 /**
- * A draw without replacement in proportion to weight. What sticks is drawn by its key, in all processes alike: then a shift
- * of weights moves as few as possible.
+ * Draws without replacement in proportion to weight. A sticky request is drawn by its key, identically in all
+ * processes, so
+ * that a change of weights moves as few conversations as possible.
  */
 function drawOf({ model, weight }: Weighted, stickyKey: string | undefined, { random }: Health): number {
   if (weight <= 0) return Number.POSITIVE_INFINITY
@@ -377,12 +378,12 @@ function seedOf(key: string): number {
   return Number.parseInt(key.slice(0, 8), 16)
 }
 
-/** Calls in flight at the idlest of its deployments. */
+/** Returns the calls in flight at the least busy deployment. */
 function busyness({ model }: Weighted, input: CandidateInput): number {
   return least(deploymentsOf(model, input), ({ deployment, share }) => deployment.inFlight / share)
 }
 
-/** Measured models, the fastest first, then the others; sometimes one of these first. */
+/** Returns measured models, fastest first, then the others, one of which sometimes comes first to be measured. */
 function bySpeed(candidates: readonly Weighted[], input: CandidateInput): readonly Weighted[] {
   const { health } = input
   const now = health.clock()

@@ -1,12 +1,13 @@
 /**
- * The retry budget of a provider (UP-2): a bucket that first calls fill by a share, and from which each repeat takes one.
+ * The retry budget of a provider (UP-2): a token bucket. Each first call adds a share of a token, and each retry
+ * takes one.
  */
 
 export interface RetryBudget {
   tokens: number
 }
 
-/** Repeats that a provider always has, also with few calls. */
+/** The retries that a provider always allows, even with few calls. */
 export const MIN_REPEATS = 3
 
 export function createRetryBudget(): RetryBudget {
@@ -14,20 +15,20 @@ export function createRetryBudget(): RetryBudget {
 }
 
 interface BudgetScale {
-  /** Repeats for each first call; 0: none at all. */
+  /** Retries for each first call; 0 disables retries. */
   readonly share: number
   /** Calls in flight at the provider. */
   readonly inFlight: number
 }
 
-/** A request makes its first call at the provider. */
+/** Adds the share of a request's first call at the provider. */
 export function earn(budget: RetryBudget, { share, inFlight }: BudgetScale): void {
   const most = Math.max(MIN_REPEATS, share * inFlight)
-  // The cap falls when fewer calls are in flight; tokens above it are kept.
+  // The cap falls with the calls in flight, but existing tokens above it remain.
   if (budget.tokens < most) budget.tokens = Math.min(most, budget.tokens + share)
 }
 
-/** An answer ended well there. */
+/** Adds a token after a complete answer. */
 export function refill(budget: RetryBudget): void {
   if (budget.tokens < MIN_REPEATS) budget.tokens = MIN_REPEATS
 }

@@ -1,14 +1,14 @@
 /**
- * One attempt at a candidate: what it takes of limits and counts when it begins, what is learnt from its outcome, and that
- * everything is released exactly once however it ends.
+ * One attempt at a candidate: takes its share of limits when it begins, records its outcome in the health, and releases
+ * everything exactly once, however it ends.
  */
 import type { AttemptOutcome } from '../../domain/completion.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import type { CallEnd } from '../upstream/call.ts'
 import { describeFailure, failureWord } from '../upstream/failure.ts'
 import { closeOnFirstEvent, countFailure, endTrial, type Role, resetFailures } from './breaker.ts'
-import { cool, coolingOf, isAboutCredential, warm } from './credentials.ts'
-import type { Candidate, Health, KeyedTarget, Route, Why } from './health.ts'
+import { cooldownOf, endCooldowns, isAboutCredential, startCooldown } from './credentials.ts'
+import type { Candidate, ChoiceReason, Health, KeyedTarget, Route } from './health.ts'
 import { record } from './measurements.ts'
 import { refill } from './retry-budget.ts'
 
@@ -16,8 +16,8 @@ interface AttemptInput {
   readonly candidate: Candidate
   readonly target: KeyedTarget
   readonly role: Role
-  readonly why: Why
-  /** Counted by the provider's limiter already. */
+  readonly why: ChoiceReason
+  /** The number of calls, which the provider's limiter has counted. */
   readonly calls: number
 }
 
@@ -88,20 +88,20 @@ export function recordFirstEvent(
     record(measurements.wholeAnswer, running.durationMs, now)
   }
   closeOnFirstEvent(deployment.breaker, running, now)
-  warm(target.health, candidate.model, running.startedAt)
+  endCooldowns(target.health, candidate.model, running.startedAt)
   if (stickyKey !== undefined) health.stickyModels.set(stickyKey, candidate.of.id)
   if (prefix !== undefined && candidate.of === candidates[0]?.of)
     health.affinity.remember(prefix, { deployment, credential: target.health })
 }
 
-/** The attempt failed before its first event. @param error Undefined: it was abandoned. */
+/** Records that the attempt failed before its first event. @param error Undefined if it was abandoned. */
 export function recordAttemptFailure(running: RunningAttempt, error: unknown, now: number): void {
   running.durationMs ??= now - running.startedAt
   running.outcome = error === undefined ? 'abandoned' : outcomeWord(error)
 }
 
 /**
- * One of its calls has ended. @returns whether the answer was cut by that: it broke off after it had begun.
+ * Records the end of one of the calls. @returns whether it broke off an answer that had begun.
  */
 export function recordCallEnd(running: RunningAttempt, health: Health, { complete, failure }: CallEnd): boolean {
   const { candidate } = running
@@ -117,7 +117,7 @@ export function recordCallEnd(running: RunningAttempt, health: Health, { complet
   return isCut
 }
 
-/** Releases what the attempt took, once all its calls have ended or where none began. */
+/** Releases the attempt's share of limits once all its calls have ended, or if none began. */
 export function endAttempt(running: RunningAttempt): void {
   const { candidate, target, calls } = running
   endTrial(candidate.deployment.breaker, running)
@@ -126,7 +126,7 @@ export function endAttempt(running: RunningAttempt): void {
   candidate.provider.limiter.release(calls)
 }
 
-/** Counts a failure for the provider and the credential. @returns whether it cut an answer that had begun. */
+/** Counts a failure for the provider and the credential. @returns whether it broke off an answer that had begun. */
 function countAttemptFailure(running: RunningAttempt, health: Health, error: Error): boolean {
   running.failureCounted = true
   const { candidate, target } = running
@@ -138,12 +138,12 @@ function countAttemptFailure(running: RunningAttempt, health: Health, error: Err
   const { failure } = error
   const now = health.clock()
   const isCredential = isAboutCredential(failure.kind)
-  if (isCredential && !scripted) cool(target.health, { model, failure, now, random: health.random })
+  if (isCredential && !scripted) startCooldown(target.health, { model, failure, now, random: health.random })
   if (!isCredential && failure.kind !== 'failed' && failure.kind !== 'overloaded') return isCut
-  if (isCredential && target.ownCredential !== undefined) return isCut // of one account only
+  if (isCredential && target.ownCredential !== undefined) return isCut // says nothing about other accounts
   deployment.failedCalls += 1
   deployment.lastFailure = { at: health.now(), message: describeFailure(failure) }
-  const isUsable = isCredential && candidate.targets.some((one) => coolingOf(one.health, model, now) === undefined)
+  const isUsable = isCredential && candidate.targets.some((one) => cooldownOf(one.health, model, now) === undefined)
   if (!scripted && !isUsable) countFailure(deployment.breaker, running, now, health.settings().breaker)
   return isCut
 }
@@ -172,7 +172,7 @@ function isAboutContent(error: unknown): error is ProviderError {
   return error.failure.kind === 'context_length' || error.failure.kind === 'content_filter'
 }
 
-/** Weight of a new measurement. */
+/** The weight of a new measurement in the smoothed value. */
 const SMOOTHING = 0.2
 
 function smoothed(old: number | undefined, milliseconds: number): number {

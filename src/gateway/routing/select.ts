@@ -1,6 +1,7 @@
 /**
- * Selects the candidate of the next attempt, and learns from failed ones. Candidates are called in rounds: each round has
- * those of the one before that may succeed after a moment, and begins after the longest `Retry-After` of them, or a backoff.
+ * Selects the candidate of the next attempt and considers earlier failures. Candidates are called in rounds: a round
+ * has the
+ * candidates of the previous one that may succeed later, and begins after their longest `Retry-After` or a backoff.
  */
 import { GatewayError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
@@ -9,8 +10,8 @@ import { type Cancellation, isCancelled, pause, unlessCancelled } from '../cance
 import { fallbackReason, isAboutRequest, isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
 import { type Role, roleNow } from './breaker.ts'
 import { calledText, freeTarget, isCooling, skippedText, skipReason, spreads, withMember } from './candidates.ts'
-import { type Cooling, coolingOf, isAboutCredential, mayTry, TRY_EVERY_MS } from './credentials.ts'
-import type { Candidate, Health, KeyedTarget, Route, RoutingSettings, SkipReason, Why } from './health.ts'
+import { type Cooldown, cooldownOf, isAboutCredential, mayTry, TRY_EVERY_MS } from './credentials.ts'
+import type { Candidate, ChoiceReason, Health, KeyedTarget, Route, RoutingSettings, SkipReason } from './health.ts'
 import { earn, mayRepeat, spend } from './retry-budget.ts'
 import { beginAttempt, type RunningAttempt } from './running-attempt.ts'
 
@@ -76,13 +77,16 @@ export function createSelection(context: RoutingContext): Selection {
   }
 }
 
-/** Begins the next attempt, at once where a candidate can be called. Throws, or rejects, with the error for the client. */
+/**
+ * Begins the next attempt, synchronously if a candidate is available. Throws or rejects with the error for the
+ * client.
+ */
 export function select(selection: Selection): RunningAttempt | Promise<RunningAttempt> {
   return selectNow(selection) ?? selectLater(selection)
 }
 
-/** Applies what a failed attempt means for the next one. */
-export function learn(selection: Selection, running: RunningAttempt, error: unknown): void {
+/** Updates the selection after a failed attempt. */
+export function applyFailure(selection: Selection, running: RunningAttempt, error: unknown): void {
   const { candidate, role, why, outcome } = running
   selection.routeHeader = withMember(selection.routeHeader, calledText(candidate.label, why, outcome))
   running.inRouteHeader = true
@@ -101,18 +105,23 @@ export function learn(selection: Selection, running: RunningAttempt, error: unkn
   if (retryAfterMs !== undefined) selection.retryAfterMs = Math.max(retryAfterMs, selection.retryAfterMs ?? 0)
 }
 
-interface Lesson {
+interface ModelFailure {
   readonly error: unknown
   /** The most attempts at one model. */
   readonly maxAttempts: number
 }
 
 /**
- * The same where several models may answer. What the model cannot do, and what its window or filter rejects, excludes it;
- * failures that do not allow another model exclude the others.
+ * Updates the selection among several models after a failed attempt. A request that the model cannot process, or that
+ * its
+ * window or filter rejects, excludes the model; a failure that allows no other model excludes the others.
  * @returns whether anything is left to try.
  */
-export function learnFallback(selection: Selection, running: RunningAttempt, { error, maxAttempts }: Lesson): boolean {
+export function applyModelFailure(
+  selection: Selection,
+  running: RunningAttempt,
+  { error, maxAttempts }: ModelFailure,
+): boolean {
   const { of } = running.candidate
   if (error instanceof GatewayError) {
     if (error.status !== 422) {
@@ -123,7 +132,7 @@ export function learnFallback(selection: Selection, running: RunningAttempt, { e
     return selection.left.length > 0 || selection.again.length > 0
   }
   const reason = fallbackReason(error)
-  learn(selection, running, error)
+  applyFailure(selection, running, error)
   if (reason === undefined) return false
   const { failed, on } = selection.fallback ?? { failed: new Map(), on: undefined }
   if (!isCredentialRefusal(error)) failed.set(of, (failed.get(of) ?? 0) + 1)
@@ -137,14 +146,14 @@ function keep(selection: Selection, isKept: (candidate: Candidate) => boolean): 
   selection.again = selection.again.filter(isKept)
 }
 
-/** A provider whose protocol cannot express the request is passed over. @returns whether another candidate is left. */
-export function learnUnable(selection: Selection, running: RunningAttempt, error: unknown): boolean {
+/** Skips a provider whose protocol cannot express the request. @returns whether another candidate is left. */
+export function skipUnsupporting(selection: Selection, running: RunningAttempt, error: unknown): boolean {
   if (!(error instanceof GatewayError) || error.status !== 422 || selection.left.length === 0) return false
   noteUnable(selection, running, error)
   return true
 }
 
-/** The provider's protocol cannot express the request: nothing was sent. */
+/** Returns whether the provider's protocol cannot express the request, so that nothing was sent. */
 function noteUnable(selection: Selection, running: RunningAttempt, error: GatewayError): void {
   const { label } = running.candidate
   selection.routeHeader = withMember(selection.routeHeader, `${label};skipped=${error.code}`)
@@ -158,7 +167,7 @@ function hasAnotherTarget({ context: { health } }: Selection, candidate: Candida
   return freeTarget(candidate, health.clock(), health.random) !== undefined
 }
 
-/** The first candidate that can be called now. */
+/** Begins an attempt at the first candidate that can be called now. */
 function selectNow(selection: Selection): RunningAttempt | undefined {
   const { context, left } = selection
   let only: Model | undefined
@@ -213,13 +222,13 @@ function selectLast(selection: Selection): RunningAttempt | undefined {
   return tryCooling(selection, fresh)
 }
 
-/** Every credential is cooling: the one whose cooldown ends first is tried all the same, but seldom. */
+/** All credentials are cooling down: tries the one whose cooldown ends first, at most at intervals. */
 function tryCooling(selection: Selection, fresh: readonly Candidate[]): RunningAttempt | undefined {
   const now = selection.context.health.clock()
-  let best: { readonly candidate: Candidate; readonly target: KeyedTarget; readonly cooling: Cooling } | undefined
+  let best: { readonly candidate: Candidate; readonly target: KeyedTarget; readonly cooling: Cooldown } | undefined
   for (const candidate of fresh) {
     for (const target of candidate.targets) {
-      const cooling = coolingOf(target.health, candidate.model, now)
+      const cooling = cooldownOf(target.health, candidate.model, now)
       if (cooling === undefined || (cooling.cause === 'limited' && !isWorthTrying(cooling, now))) continue
       if (best === undefined || rankOf(cooling) < rankOf(best.cooling)) best = { candidate, target, cooling }
     }
@@ -230,12 +239,12 @@ function tryCooling(selection: Selection, fresh: readonly Candidate[]): RunningA
 }
 
 /** Returns whether a cooldown ends soon enough to wait for it. */
-function isWorthTrying(cooling: Cooling, now: number): boolean {
+function isWorthTrying(cooling: Cooldown, now: number): boolean {
   return cooling.until - now > RETRY_MAX_MS && mayTry(cooling, now)
 }
 
-/** A refused credential may never work again. */
-function rankOf({ cause, until }: Cooling): number {
+/** Returns whether to wait for a credential; a refused one may never work again. */
+function rankOf({ cause, until }: Cooldown): number {
   return cause === 'refused' ? Number.POSITIVE_INFINITY : until
 }
 
@@ -252,11 +261,11 @@ interface Choice {
   readonly target: KeyedTarget
   /** The role of the attempt. Undefined leaves it to the breaker. */
   readonly role: Role | undefined
-  /** Calls that its limiter has counted already. */
+  /** The calls that the limiter has counted already. */
   readonly calls: number
 }
 
-/** Takes a choice: its candidate leaves the round, and its attempt begins. */
+/** Removes the chosen candidate from the round and begins its attempt. */
 function take(selection: Selection, { candidate, target, role, calls }: Choice): RunningAttempt {
   const { context, called } = selection
   const { health, route } = context
@@ -284,7 +293,7 @@ function isAtCalledProvider(called: readonly Candidate[], { provider }: Candidat
   return called.length > 0 && called.some((each) => each.provider === provider)
 }
 
-function whyOf({ context: { route }, called }: Selection, candidate: Candidate, role: Role): Why {
+function whyOf({ context: { route }, called }: Selection, candidate: Candidate, role: Role): ChoiceReason {
   if (role !== 'normal') return role
   if (called.includes(candidate)) return 'repeat'
   return candidate === route.candidates[0] ? route.why : 'fallback'
@@ -306,7 +315,10 @@ function listSkipped(selection: Selection, chosen: Candidate | undefined): void 
   }
 }
 
-/** A repeat needs a healthy provider with retry budget left (UP-2); after a refused credential it is none. */
+/**
+ * Returns whether the retry budget of a healthy provider allows a retry (UP-2); a change of credential is not a
+ * retry.
+ */
 function mayBeCalled({ called, switching, failure, context }: Selection, candidate: Candidate): boolean {
   if (!isAtCalledProvider(called, candidate) || switching === candidate || candidate.scripted) return true
   if (!called.includes(candidate) && isNoLoad(failure)) return true
@@ -315,12 +327,12 @@ function mayBeCalled({ called, switching, failure, context }: Selection, candida
   return mayRepeat(provider.budget, context.health.settings().retryBudget)
 }
 
-/** The provider refused without work: another call there adds no load to a failing provider. */
+/** Returns whether the provider refused without work, so that another call does not burden a failing provider. */
 function isNoLoad(failure: unknown): boolean {
   return isCredentialRefusal(failure) || isAboutRequest(failure)
 }
 
-/** The sticky target, as long as it may be used; else the least busy one. */
+/** Returns the sticky target if it is usable, else the least busy one. */
 function targetNow({ context }: Selection, candidate: Candidate): KeyedTarget | undefined {
   const { target } = context.route
   const { clock, random } = context.health
@@ -329,7 +341,7 @@ function targetNow({ context }: Selection, candidate: Candidate): KeyedTarget | 
   return freeTarget(candidate, now, random)
 }
 
-/** Calls that an attempt makes at once. */
+/** Returns the calls that an attempt makes at once. */
 function callsAt(candidate: Candidate, { choices }: Pick<RoutingContext, 'choices'>): number {
   return choices > 1 && spreads(candidate, choices) ? choices : 1
 }
@@ -347,22 +359,21 @@ function isLate({ context }: Selection, candidate: Candidate): boolean {
 }
 
 /*
- * What a request waits for where no candidate can be called at once: capacity, a credential, a backoff; and when it gives
- * up.
+ * Waits of a request without an available candidate: for capacity, a credential or a backoff, and when it gives up.
  */
 
-/** Full jitter starts here and doubles. */
+/** The first upper bound of the full-jitter backoff, which doubles. */
 const RETRY_BASE_MS = 100
-/** Waiting longer than this for a provider is the client's decision. */
+/** The longest `Retry-After` that the gateway waits for. Beyond it, the client decides whether to retry. */
 const RETRY_MAX_MS = 2_000
-/** Interval at which a cooldown is checked: it ends early when another request succeeds. */
+/** The interval at which a cooldown is checked, because it ends early when another request succeeds. */
 const LOOK_MS = 100
 /** How long a request waits in the queue of a provider. */
 const MAX_QUEUE_MS = 10_000
 /** The `Retry-After` if the queue is full or the wait in it was too long. */
 const CROWDED_RETRY_MS = 2_000
 
-/** Queues at the best candidate that only lacks capacity. @returns undefined where there is none, or no longer. */
+/** Queues at the best candidate that only lacks capacity. @returns undefined if there is none, or no longer. */
 async function queueForCapacity(selection: Selection): Promise<RunningAttempt | undefined> {
   const { context, left } = selection
   const { health, cancellation } = context
@@ -409,7 +420,7 @@ function beginRound(selection: Selection): number {
   return retryAfterMs ?? context.health.random() * Math.min(RETRY_MAX_MS, RETRY_BASE_MS * 2 ** (selection.round - 1))
 }
 
-/** @returns how long to wait until a credential may be used again; throws where that is too long. */
+/** @returns how long to wait until a credential may be used again. Throws if that is too long. */
 function waitForCredential(selection: Selection): number {
   const { context, left, waitedMs } = selection
   const now = context.health.clock()
@@ -418,7 +429,7 @@ function waitForCredential(selection: Selection): number {
   for (const candidate of left) {
     if (!mayBeCalled(selection, candidate)) continue
     for (const { health } of candidate.targets) {
-      const cooling = coolingOf(health, candidate.model, now)
+      const cooling = cooldownOf(health, candidate.model, now)
       if (cooling?.cause !== 'limited' || cooling.until >= soonest) continue
       soonest = cooling.until
       limited = candidate

@@ -1,6 +1,7 @@
 /**
- * One call to one provider: render, authorise, send, frames, parser, first event. It owns time-outs, size caps and
- * abort; it knows no retry, no client and no money.
+ * One call to one provider: renders, authorises and sends the request, and parses the answer up to its first event
+ * and then
+ * on demand. It owns timeouts, size limits and aborts; it knows no retry, no client and no money.
  */
 import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -20,7 +21,7 @@ import { CUT_MESSAGE, failed, nameFailure, type TimeoutKind, TOO_LARGE_MESSAGE, 
 import type { Target, UpstreamTimeouts } from './registry.ts'
 import { discardBody, readBodyStart, readBodyText } from './transport.ts'
 
-/** Operators write base URLs with and without the version that a protocol's paths begin with: it is taken once. */
+/** Joins base URL and path. A version at the end of the base URL and at the beginning of the path counts once. */
 function joinUrl(baseUrl: string, path: string): string {
   const version = /^\/v\d\w*(?=\/)/.exec(path)?.[0]
   return version !== undefined && baseUrl.endsWith(version) ? baseUrl + path.slice(version.length) : baseUrl + path
@@ -28,7 +29,7 @@ function joinUrl(baseUrl: string, path: string): string {
 
 /** The bytes of one event of a provider's stream. */
 export const MAX_EVENT_BYTES = 1024 * 1024
-/** A whole answer, streamed or not, in bytes. */
+/** The bytes of a whole answer, streamed or not. */
 export const MAX_COMPLETION_BYTES = 64 * 1024 * 1024
 /** The bytes of an error answer that are read. */
 export const MAX_ERROR_BYTES = 64 * 1024
@@ -44,7 +45,7 @@ export interface CallInput {
   readonly clock: () => number
   /** Monotonic milliseconds of the request's arrival, from which the total timeout counts. Default: now. */
   readonly receivedAt?: number
-  /** The trace context for the provider; undefined: it gets none. */
+  /** The trace context for the provider. Undefined if it receives none. */
   readonly traceHeaders?: Readonly<Record<string, string>> | undefined
   /** Called immediately before the first byte is sent. */
   readonly onSend?: () => void
@@ -71,7 +72,7 @@ export interface Call {
   arrived(into: ChatEvent[]): void
   /** Returns whether the whole answer has arrived. */
   complete(): boolean
-  /** The reader is busy: silence of the provider does not count until the next `next`. */
+  /** Pauses the idle timeout until the next `next`, because the reader is busy. */
   suspend(): void
   /** Ends the call at once, connection included. */
   abort(): void
@@ -153,7 +154,7 @@ async function answerLate(state: CallState, { authorised, open }: Opening): Prom
     if (state.aborted) throw failed('The call was aborted before it was sent.')
     await answer(state, open())
   } catch (error) {
-    reportEnd(state, ABANDONED) // unless it was sent and its end is reported
+    reportEnd(state, ABANDONED) // no effect if the call was sent and its end was reported
     throw error
   }
 }
@@ -164,10 +165,10 @@ interface CallState {
   exchange?: UpstreamExchange
   deadline?: Deadline
   stream?: StreamState
-  /** Arrived together with events that are read first. */
+  /** A failure that arrived together with events, which are read first. */
   failure?: Error
   aborted: boolean
-  /** Events that came with the first one. */
+  /** The events that arrived with the first one. */
   pending: ChatEvent[]
   finished: boolean
   /** The end of the call was reported. */
@@ -201,12 +202,12 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
     await readBeginning(state)
   } catch (error) {
     state.failure = endInFailure(state, error)
-    // Events of the same read come first.
+    // Events of the same read are delivered first.
     if (!state.pending.some(isGenerated)) throw state.failure
   }
 }
 
-/** An answer has not begun with usage only: some providers send it first, and then an error. */
+/** Returns whether an answer has begun. Usage alone does not count: some providers send it first and then an error. */
 async function readBeginning(state: CallState): Promise<void> {
   let hasBegun = state.pending.some(isGenerated)
   while (!state.finished && !hasBegun) {
@@ -255,7 +256,7 @@ async function readEvents(state: CallState, into: ChatEvent[]): Promise<void> {
     try {
       bytes = await exchange.read()
     } catch (error) {
-      endOfStream(state, into, error) // whether a broken connection cut the answer is the parser's to say
+      endOfStream(state, into, error) // the parser decides whether the answer was complete
       return
     }
     if (bytes === undefined) endOfStream(state, into)
@@ -284,7 +285,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   state.deadline?.clear()
   const residue = stream?.decoder.end() ?? ''
   if (cause === undefined && JSON_START.test(residue)) {
-    // Some hosts break off with an error that is no event, also after a chunk that looked like the last.
+    // Some hosts break off with an error outside of the event format, even after a chunk that looked like the last.
     throw new ProviderError(state.protocol.parseError({ status: 200, headers: {}, body: residue }, input.now()))
   }
   try {
@@ -295,7 +296,7 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   reportEnd(state, COMPLETE)
 }
 
-/** @param begun What was read of the body already. */
+/** @param begun The part of the body that was already read. */
 async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
   if (state.exchange === undefined) return
   const body = await readBodyText(state.exchange, begun, MAX_COMPLETION_BYTES)
@@ -339,10 +340,10 @@ function endInFailure(state: CallState, error: unknown): Error {
   return failure
 }
 
-/** The first bytes of an answer decide its kind: some hosts name JSON as event streams, and the reverse. */
+/** Returns the kind of an answer by its first bytes: some hosts label JSON as event streams and the reverse. */
 const JSON_START = /^\s*[{[]/
 
-/** Returns what the response head says. Some hosts label event streams as JSON, so the first bytes decide. */
+/** Returns whether the response head says JSON. Some hosts say so of event streams too, so the first bytes decide. */
 function isJson(head: UpstreamHead): boolean {
   return (head.headers['content-type'] ?? '').startsWith('application/json')
 }
@@ -381,8 +382,8 @@ interface DeadlineOptions {
 }
 
 /**
- * The waits of one call, on one timer: progress only notes the time, and the timer, when it fires early, is set anew
- * for the rest. A timer per data event would cost more than the event.
+ * The timeouts of one call, on one timer. Progress only records the time; a timer that fires early is set again for the
+ * rest, because a timer for each data event would cost more than the event.
  */
 export function startDeadline(options: DeadlineOptions) {
   const { timeouts, whole = false, clock, onExpire } = options
@@ -408,7 +409,7 @@ export function startDeadline(options: DeadlineOptions) {
   }
 
   return {
-    /** A data event came: the wait for the first one is over, the idle wait starts anew. Comments do not count. */
+    /** Records a data event: ends the first-byte timeout and restarts the idle timeout. Comments do not count. */
     progress(): void {
       lastAt = clock()
       suspended = false
@@ -418,11 +419,11 @@ export function startDeadline(options: DeadlineOptions) {
       clearTimeout(timer)
       check()
     },
-    /** The client reads slowly: until `resume` or progress only the total counts. */
+    /** Suspends all but the total timeout until `resume` or progress, because the client reads slowly. */
     suspend(): void {
       suspended = true
     },
-    /** The wait starts anew. Without a `suspend` before, nothing changes. */
+    /** Restarts the timeout after `suspend`; otherwise has no effect. */
     resume(): void {
       if (!suspended) return
       suspended = false

@@ -1,10 +1,13 @@
-/** Failures of calls: their messages, their word in `x-turnpike-route`, whether to retry, and the error that the client gets. */
+/**
+ * Failures of calls: their messages, their word in `x-turnpike-route`, whether to retry, and the error for the
+ * client.
+ */
 
 import type { FallbackReason } from '../../domain/completion.ts'
 import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
 import { type FailureKind, ProviderError, type ProviderFailure } from '../../protocols/protocol.ts'
 
-/** Converts a failure, once nothing more is tried, to the error that the client gets, with `headers`. */
+/** Converts the last failure to the error for the client, with `headers`. */
 export function toGatewayError(
   error: unknown,
   providerName: string | undefined,
@@ -25,8 +28,9 @@ interface OwnCall {
 }
 
 /**
- * The error for a client whose account's own credential was refused or limited: the account can fix it, the operator
- * cannot. Undefined for every other failure.
+ * Returns the error for a client whose account's own credential was refused or limited, which the account can fix and
+ * the
+ * operator cannot. Undefined for every other failure.
  */
 export function toOwnCredentialError(error: unknown, { providerName, headers }: OwnCall): GatewayError | undefined {
   if (!(error instanceof ProviderError)) return undefined
@@ -53,7 +57,9 @@ function withDefaults(error: GatewayError, headers: Readonly<Record<string, stri
 /** Only the operator can resolve these failures: a repeated request fails in the same way. */
 const PERMANENT: ReadonlySet<FailureKind> = new Set(['credentials', 'quota', 'not_found'])
 
-/** The provider refused the gateway's credential or its account: it did no work, and the request itself may be valid. */
+/**
+ * Returns whether the provider refused the credential or its account, without work; the request itself may be valid.
+ */
 export function isCredentialRefusal(error: unknown): boolean {
   return error instanceof ProviderError && (error.failure.kind === 'credentials' || error.failure.kind === 'quota')
 }
@@ -118,7 +124,7 @@ export function describeFailure(failure: ProviderFailure): string {
   return messageFor(failure, { code: 'provider_error', providerName: undefined })
 }
 
-/** Quotes the provider only where its message is about the client's request; other messages may be about our account. */
+/** Quotes the provider only if its message is about the client's request; other messages may be about our account. */
 function messageFor(
   failure: ProviderFailure,
   { code, providerName }: { code: ErrorCode; providerName: string | undefined },
@@ -143,7 +149,7 @@ export type TimeoutKind = 'first_byte' | 'idle' | 'total'
 const TIMEOUT_MESSAGES: Readonly<Record<TimeoutKind, string>> = {
   first_byte: 'The provider did not start to answer in time.',
   idle: 'The provider stopped sending.',
-  total: 'The answer took longer than the total time allowed.',
+  total: 'The answer exceeded the total timeout.',
 }
 
 const WORDS: Readonly<Record<string, string>> = {

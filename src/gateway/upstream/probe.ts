@@ -1,6 +1,6 @@
 /**
- * Probes a provider with one free call: for its list of models. Only the head of the answer is read, and the health of the
- * provider does not change.
+ * Probes a provider with one free call, for its list of models. It reads only the response head and does not change the
+ * health of the provider.
  */
 import type { ProviderProbe } from '../../domain/provider-status.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
@@ -10,7 +10,7 @@ export interface ProbeTarget {
   readonly provider: Provider
   /** The base URL without a trailing slash. */
   readonly baseUrl: string
-  /** The first is tried; '' for hosts without keys. */
+  /** The first credential is used; '' for hosts without keys. */
   readonly credentials: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export async function probeProvider(target: ProbeTarget, waitMs: number): Promis
   }
 }
 
-/** The host requires a key at its own address; a server at another one may not. */
+/** Returns whether the host requires a key at its own address; a server at another address may not. */
 function missingKey({ provider, baseUrl, credentials }: ProbeTarget): string | undefined {
   const isElsewhere = baseUrl !== provider.baseUrl
   return isElsewhere || (credentials[0] ?? '') !== '' ? undefined : provider.apiKeyVariable
@@ -70,7 +70,7 @@ async function probe({ provider, baseUrl, credentials }: ProbeTarget, signal: Ab
     await provider.authorize(call, credentials[0] ?? '')
     const { request } = await import('undici')
     const { statusCode: status, body } = await request(call.url, { headers: call.headers, signal })
-    body.on('error', () => undefined).destroy() // only the head is read
+    body.on('error', () => undefined).destroy() // the body is not read
     return { kind: kindOf(status, provesKey), status }
   } catch (error) {
     if (error instanceof ProviderError) return { kind: 'no_credential' }
@@ -84,7 +84,7 @@ function kindOf(status: number, provesKey: boolean): 'answered' | 'refused' | 'l
   return provesKey && (status === 401 || status === 403) ? 'refused' : 'answered'
 }
 
-/** Messages of errors may quote what was sent: a code, or the error's name, does not. */
+/** Returns the code or the name of an error: its message may quote the request. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name

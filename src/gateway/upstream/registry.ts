@@ -1,7 +1,7 @@
 import type { Provider, Transport } from '../../providers/provider.ts'
 import { createHttpTransport, type HttpTransport } from './transport.ts'
 
-/** A configured provider: the registry's facts under the operator's settings. */
+/** A configured provider: the registry's facts with the operator's settings applied. */
 export interface UpstreamProvider {
   /** The operator's name for it. */
   readonly name: string
@@ -9,7 +9,7 @@ export interface UpstreamProvider {
   readonly transport: Transport
   /** The base URL without a trailing slash. */
   readonly baseUrl: string
-  /** The keys to spread calls over; [''] for hosts without one. */
+  /** The keys among which calls are distributed; [''] for hosts without one. */
   readonly credentials: readonly string[]
   readonly timeouts: UpstreamTimeouts
   /** What happens when the client disconnects. Undefined leaves it to the model. */
@@ -24,7 +24,7 @@ export interface UpstreamProvider {
   readonly dataCollection?: 'allow' | 'deny' | undefined
   /** Zero data retention, as the operator says. */
   readonly zdr?: boolean | undefined
-  /** Calls at once; undefined: no limit of its own. */
+  /** The most concurrent calls. Undefined if the provider has no limit of its own. */
   readonly maxInFlight: number | undefined
 }
 
@@ -50,13 +50,13 @@ export interface UpstreamTimeouts {
 export interface Upstreams {
   find(name: string): UpstreamProvider | undefined
   readonly names: ReadonlySet<string>
-  /** Replaces the settings. Calls in flight end on their connections. */
+  /** Replaces the settings. Calls in flight continue on their connections. */
   replace(providers: readonly ConfiguredProvider[]): void
   /** Closes idle connections; resolves when calls in flight have ended. */
   close(): Promise<void>
 }
 
-/** A provider under the operator's settings, before it has a transport. */
+/** A provider with the operator's settings, without its transport. */
 export type ConfiguredProvider = Omit<UpstreamProvider, 'transport'>
 
 export function createUpstreams(providers: readonly ConfiguredProvider[]): Upstreams {
@@ -72,7 +72,7 @@ export function createUpstreams(providers: readonly ConfiguredProvider[]): Upstr
     transports = kept
   }
 
-  /** Connections outlive a reload that does not concern them. */
+  /** Returns the transport of a provider. A reload that does not change it keeps its connections. */
   function transportOf(provider: ConfiguredProvider, kept: Map<string, HttpTransport>): Transport {
     if (provider.provider.transport !== undefined) return provider.provider.transport
     const key = `${provider.name} ${provider.baseUrl} ${provider.timeouts.connect}`

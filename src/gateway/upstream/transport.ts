@@ -1,7 +1,8 @@
 /// <reference path="../../net/undici-parts.d.ts" />
 /**
- * Bytes to a provider and back over HTTP/1.1: `undici`'s dispatcher without its streams, one pool per provider.
- * It knows no protocol, no deadline and no retry; those belong to its callers.
+ * Sends bytes to a provider and receives its response over HTTP/1.1, with `undici`'s dispatcher without its streams,
+ * one
+ * pool per provider. It knows no protocol, no deadline and no retry; those belong to its callers.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -10,16 +11,16 @@ import type { Transport, UpstreamCall, UpstreamExchange, UpstreamHead } from '..
 
 /** The connection pauses above this many unread bytes. The next `read` takes all of them and resumes it. */
 export const MAX_UNREAD_BYTES = 256 * 1024
-/** Upstream response headers beyond this are refused. */
+/** The bytes of an upstream response head; a larger one is rejected. */
 export const MAX_UPSTREAM_HEADER_BYTES = 16 * 1024
 
 export interface HttpTransport {
   readonly transport: Transport
-  /** Closes idle connections; calls in flight end first. */
+  /** Closes connections once they are idle. */
   close(): Promise<void>
 }
 
-/** @param connectTimeoutMs For the connection, TLS included. */
+/** @param connectTimeoutMs The timeout of a connection, including TLS. */
 export function createHttpTransport(baseUrl: string, connectTimeoutMs: number): HttpTransport {
   const { origin } = new URL(baseUrl)
   const pool = new Pool(origin, {
@@ -79,7 +80,7 @@ function createHandler(state: ExchangeState, head: PromiseWithResolvers<Upstream
     onRequestStart(controller) {
       state.controller = controller
       if (state.failure !== undefined) controller.abort(state.failure)
-      else state.onSend?.() // the connection is there, and the request is written to it next
+      else state.onSend?.() // the connection is open, and the request is written next
     },
     onResponseStart(_controller, status, headers) {
       if (status >= 200) head.resolve({ status, headers: firstValues(headers) })
@@ -121,7 +122,7 @@ function wake(state: ExchangeState, bytes: Uint8Array | undefined): void {
   waiting?.resolve(bytes)
 }
 
-/** The first reason counts. What was received before it can still be read. */
+/** Fails the exchange with the first reason. Bytes received before it can still be read. */
 function fail(state: ExchangeState, head: PromiseWithResolvers<UpstreamHead>, error: Error): void {
   if (state.failure !== undefined || state.ended) return
   state.failure = error
@@ -144,8 +145,8 @@ function firstValues(headers: IncomingHttpHeaders): Record<string, string> {
 const MAX_DISCARD_MS = 1_000
 
 /**
- * The whole body as text. Rejects when it is cut.
- * @param parts What was read of it already; it is added to.
+ * Returns the whole body as text. Rejects when it is incomplete.
+ * @param parts The parts that were already read; the others are appended.
  * @returns undefined, with the rest unread, once the body is larger than `maxBytes`.
  */
 export async function readBodyText(
@@ -163,7 +164,7 @@ export async function readBodyText(
   return undefined
 }
 
-/** The body's first `maxBytes` as text, or what there was before the connection broke. */
+/** Returns the body's first `maxBytes` as text, or less if the connection broke. */
 export async function readBodyStart(exchange: UpstreamExchange, maxBytes: number): Promise<string> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -175,18 +176,18 @@ export async function readBodyStart(exchange: UpstreamExchange, maxBytes: number
       parts.push(bytes)
     }
   } catch {
-    // The start suffices.
+    // The beginning suffices.
   }
   return Buffer.concat(parts, Math.min(size, maxBytes)).toString('utf8')
 }
 
-/** Reads what is left, so that the connection can serve again; not for longer than a second. Never rejects. */
+/** Reads the rest for at most a second, so that the connection can be reused. Never rejects. */
 export async function discardBody(exchange: UpstreamExchange): Promise<void> {
   const timer = setTimeout(() => exchange.abort(), MAX_DISCARD_MS)
   try {
     while ((await exchange.read()) !== undefined);
   } catch {
-    // The answer is complete: how the connection ends does not matter.
+    // The answer is complete, so the end of the connection does not matter.
   } finally {
     clearTimeout(timer)
   }

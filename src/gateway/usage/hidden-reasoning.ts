@@ -1,7 +1,9 @@
 /**
- * Reasoning that a stream does not show, and that its provider charges all the same: whether an answer may have any, and
- * what it comes to where the answer ended before its provider said so. It is charged by what is known: the provider's own
- * figures on the way, else the text that was shown of it, else the time it took.
+ * Reasoning that a stream does not show but its provider charges: whether an answer may contain any, and its estimate
+ * if
+ * the answer ended before its provider reported it. The estimate uses the provider's intermediate figures, else the
+ * visible
+ * text, else the elapsed time.
  */
 import { isKnownModel, tokenFamilyOf } from '../../domain/bounds/token-bound.ts'
 import type { ChatRequest } from '../../domain/chat.ts'
@@ -11,7 +13,7 @@ import { isRecord } from '../../lib/json.ts'
 import { readThinking } from '../../protocols/parameters.ts'
 import type { Provider } from '../../providers/provider.ts'
 import type { CountedUsage, OutputScale } from './measure.ts'
-import { type CallUsage, guessTokens } from './meter.ts'
+import { type CallUsage, estimateTokens } from './meter.ts'
 
 /** A request, and the attempt whose provider reasons. */
 export interface Reasoning {
@@ -76,14 +78,14 @@ export function outputScale(reasoning: LimitedReasoning, now: number): OutputSca
 
 export interface Ended {
   readonly usages: readonly CallUsage[]
-  /** The provider's own figures of the whole answer. */
+  /** The provider's figures for the whole answer. */
   readonly usage: CountedUsage
   /** Monotonic milliseconds. */
   readonly endedAt: number
 }
 
-/** Measures a deployment by a complete answer that its client did not slow down. */
-export function learnOutput(reasoning: LimitedReasoning, { usages, usage, endedAt }: Ended): void {
+/** Updates the measure of a deployment with a complete answer that its client did not slow down. */
+export function recordOutput(reasoning: LimitedReasoning, { usages, usage, endedAt }: Ended): void {
   const { running, request } = reasoning
   const [call] = usages
   const { completionTokens: total, reasoningTokens } = usage
@@ -93,18 +95,19 @@ export function learnOutput(reasoning: LimitedReasoning, { usages, usage, endedA
   if (!noteOutput(output, { tokens: total, ms: endedAt - running.startedAt })) return
   const asked = requestsReasoning(request) === true
   const { text } = outputScale(reasoning, endedAt)
-  const counted = guessTokens(call) * text
+  const counted = estimateTokens(call) * text
   const shown = call.length === 0 ? 0 : (counted * call.reasoningLength) / call.length
   const unreported = asked || shown > 0 ? Math.max(0, total - (counted - shown)) : 0
   noteReasoning(output, { total, reasoned: reasoningTokens ?? unreported, shown, asked })
 }
 
 /*
- * The measure: how fast a deployment generates, and how much of its reasoning it shows, measured from answers that came to their end
- * with the provider's own figures. What an answer that broke off has used is estimated by it.
+ * The measure of a deployment: how fast it generates, and how much of its reasoning it shows, from complete answers
+ * with the
+ * provider's own figures. It serves to estimate the usage of answers that broke off.
  */
 
-/** Decayed sums of tokens; their ratio is what is measured. */
+/** Decayed sums of tokens, of which the ratio is used. */
 interface Ratio {
   reported: number
   counted: number
@@ -119,7 +122,7 @@ export interface OutputMeasure {
   products: number
   /** The tokens of the longest recent answer. */
   longest: number
-  /** Answers so far; whether one is sampled goes by it. */
+  /** The number of answers, which determines whether one is sampled. */
   seen: number
   /** The ratio of reported reasoning to our own count of its visible text. */
   readonly reasoning: Ratio
@@ -131,13 +134,13 @@ export interface OutputMeasure {
   readonly hiddenUnasked: Ratio
 }
 
-/** About the last fifty answers count. */
+/** The decay, by which about the last fifty answers count. */
 const DECAY = 0.98
 const LONGEST_DECAY = 0.99
-/** Answers whose text is sized: the first ones, then one of so many. */
+/** The answers whose text is counted: the first ones, then one of this many. */
 const FIRST_SAMPLES = 8
 const SAMPLE_EVERY = 16
-/** A summary may stand for much more than its own text; whatever is reported, not for more than this. */
+/** The highest ratio of reasoning to its summary, whatever is reported. */
 const REASONING_RANGE = [0.5, 30] as const
 /** Below this share of the output, reasoning counts as visible: our own count of its text is imprecise. */
 const HIDDEN_SHARE = 0.3
@@ -147,7 +150,7 @@ const HIDDEN_SHARE = 0.3
 const UNMEASURED = { msPerToken: 15, waitMs: 800 } as const
 /** The range of milliseconds a token: from 10,000 tokens a second to 1. */
 const PACE_RANGE = [0.1, 1000] as const
-/** Answers must differ so much in length (standard deviation by mean) to tell the wait from the pace. */
+/** The variation of lengths (standard deviation by mean) that is needed to separate the wait from the pace. */
 const LEAST_SPREAD = 0.1
 
 export function createOutputMeasure(): OutputMeasure {
@@ -156,7 +159,7 @@ export function createOutputMeasure(): OutputMeasure {
   return { ...sums, reasoning: ratio(), hiddenAsked: ratio(), hiddenUnasked: ratio() }
 }
 
-/** Adds an answer. @returns whether it is a sample, which `noteReasoning` wants to know more of. */
+/** Adds an answer. @returns whether it is a sample, for which to call `noteReasoning`. */
 function noteOutput(measure: OutputMeasure, { tokens, ms }: { tokens: number; ms: number }): boolean {
   measure.answers = measure.answers * DECAY + 1
   measure.tokens = measure.tokens * DECAY + tokens
@@ -169,11 +172,11 @@ function noteOutput(measure: OutputMeasure, { tokens, ms }: { tokens: number; ms
 }
 
 interface ReasoningSample {
-  /** Output tokens of the answer. */
+  /** The output tokens of the answer. */
   readonly total: number
   /** The reasoning tokens among them. */
   readonly reasoned: number
-  /** Our own count of the text that was shown of it. */
+  /** Our own count of its visible text. */
   readonly shown: number
   /** The request asked for reasoning. */
   readonly asked: boolean
@@ -205,8 +208,9 @@ function hasHidden({ hiddenAsked, hiddenUnasked }: OutputMeasure, asked: boolean
 }
 
 /**
- * Tokens generated in the first `ms` milliseconds of a call, at most those of the longest answer lately. The time of an
- * answer is a wait and then a pace, separated by a least-squares line through the measured answers.
+ * Estimates the tokens generated in the first `ms` milliseconds of a call, at most those of the longest recent
+ * answer. The
+ * time of an answer consists of a wait and a pace, which a least-squares line through the measured answers separates.
  */
 function tokensWithin(measure: OutputMeasure, ms: number): number {
   const { msPerToken, waitMs } = paceOf(measure)

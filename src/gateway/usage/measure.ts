@@ -4,7 +4,7 @@
  */
 import type { ChatMessage, ChatRequest, TokenField, Usage } from '../../domain/chat.ts'
 import type { UsageSource } from '../../domain/completion.ts'
-import { bytesOf, bytesOfAll, type CallUsage, guessTokens, lengthOf } from './meter.ts'
+import { bytesOf, bytesOfAll, type CallUsage, estimateTokens, lengthOf } from './meter.ts'
 
 /** Intermediate figures with more characters a token than this are no running count. */
 const CHARACTERS_PER_REPORTED_TOKEN = 16
@@ -59,7 +59,7 @@ export function measureRoughly(usages: readonly CallUsage[], bounds: Bounds, sca
     const { usage } = call
     isUnreported ||= !isFigure(usage.promptTokens)
     promptTokens += isFigure(usage.promptTokens) ? usage.promptTokens : 0
-    completionTokens += outputOf(call, { counted: guessTokens(call), bounds, scale }).tokens
+    completionTokens += outputOf(call, { counted: estimateTokens(call), bounds, scale }).tokens
   }
   return {
     promptTokens: isUnreported ? bounds.promptTokens : Math.min(promptTokens, bounds.promptLimit),
@@ -181,7 +181,7 @@ function outputOf(call: CallUsage, { counted, bounds, scale }: Seen): Output {
   const { length, reasoningLength, usageLength, usage, begunAt } = call
   const share = length === 0 ? 0 : reasoningLength / length
   const { summary } = scale
-  const shown = share * (summary === undefined ? counted * scale.text : guessTokens(call) * summary)
+  const shown = share * (summary === undefined ? counted * scale.text : estimateTokens(call) * summary)
   const text = counted * (1 - share) * scale.text
   const reported = believedCompletion(call, bounds)
   const reasoned = usage.reasoningTokens ?? 0

@@ -1,15 +1,16 @@
 /**
- * One meter for whole and streamed answers: what the provider reported, and enough of what was generated for `measure.ts`
- * to count it ourselves where the provider did not, or reported what cannot be. Counts no tokens itself.
+ * The usage meter of whole and streamed answers. Records the provider's reports, and enough of the output for
+ * `measure.ts` to
+ * count tokens if the provider reported none or impossible ones. Counts no tokens itself.
  */
 import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { UpstreamProtocol } from '../../protocols/protocol.ts'
 
-/** Generated text kept for an estimate, per call in UTF-16 units; what comes beyond is counted in proportion. */
+/** The generated text kept for an estimate, in UTF-16 units a call. Text beyond it is extrapolated. */
 export const MAX_KEPT_TEXT = 256 * 1024
 
-/** A rough average over languages and scripts, in UTF-8. */
+/** The average UTF-8 bytes a token over languages and scripts. */
 const BYTES_PER_TOKEN = 4
 
 /** The output and the reported usage of one call of a completion. */
@@ -23,7 +24,7 @@ export interface CallUsage {
   keptLength: number
   /** The length of all generated text in UTF-16 units. */
   length: number
-  /** UTF-8 bytes of the first pieces of `text`, and how many pieces that are: each is looked at once. */
+  /** The UTF-8 bytes of the first pieces of `text`, and the number of these pieces: each is measured once. */
   sizedBytes: number
   sizedPieces: number
   /** The part of `length` that is reasoning. */
@@ -32,7 +33,7 @@ export interface CallUsage {
   usageLength: number
   /** Monotonic milliseconds of the first output of a stream. */
   begunAt: number | undefined
-  /** The client read more slowly than its provider sent, for a while. */
+  /** The client read more slowly than its provider sent at some point. */
   slowed: boolean
   /** A later figure replaces an earlier one, also a greater one. */
   readonly lastUsageCounts: boolean
@@ -59,7 +60,7 @@ export function createCallUsage({
 
 const NO_USAGE: Usage = {}
 
-/** Counts one event of a provider's answer: called for each, streamed or not, before it is rendered for the client. */
+/** Counts one event of a provider's answer, streamed or not, before it is rendered for the client. */
 export function meter(call: CallUsage, event: ChatEvent): void {
   switch (event.type) {
     case 'reasoning':
@@ -85,7 +86,7 @@ export function meter(call: CallUsage, event: ChatEvent): void {
       break
     case 'native': {
       const { partial_json: input } = event.value
-      if (typeof input === 'string') keep(call, input) // of a tool that runs at the provider
+      if (typeof input === 'string') keep(call, input) // the input of a tool that runs at the provider
       break
     }
     case 'extension':
@@ -118,11 +119,11 @@ export function generatedAnything(usages: readonly CallUsage[]): boolean {
 }
 
 /** Estimates the generated tokens from their bytes. */
-export function guessTokens(call: CallUsage): number {
+export function estimateTokens(call: CallUsage): number {
   return Math.ceil(bytesOf(call) / BYTES_PER_TOKEN)
 }
 
-/** UTF-8 bytes that were generated; in proportion beyond the text that is kept. */
+/** Returns the generated UTF-8 bytes, extrapolated beyond the kept text. */
 export function bytesOf(call: CallUsage): number {
   const { text, length, keptLength } = call
   if (keptLength === 0) return 0

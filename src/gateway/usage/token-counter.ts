@@ -1,15 +1,16 @@
 /**
- * Counts tokens of text that no provider counted, on a thread of its own: a tokenizer may take long, and a stream
- * must not wait for it. The thread starts with the first text.
+ * Counts tokens of text that no provider counted, on a separate thread, because a tokenizer may take long and a
+ * stream must
+ * not wait for it. The thread starts with the first text.
  */
 import { Worker } from 'node:worker_threads'
 
-/** UTF-16 units given to the tokenizer at once. */
+/** The UTF-16 units that the tokenizer receives at once. */
 export const PIECE_CHARACTERS = 4096
 /** Longer texts are counted by their beginning and extrapolated. */
 export const MAX_COUNTED_CHARACTERS = 1024 * 1024
 
-/** Texts that wait; beyond it holds are not counted exactly. */
+/** The most waiting texts. Beyond it, prompts are not counted exactly. */
 const MAX_WAITING_COUNTS = 64
 
 export interface TokenRequest {
@@ -24,7 +25,7 @@ export interface TokenReply {
 export interface TokenCounter {
   /** Never rejects: without a tokenizer, four characters count as one token. */
   count(text: string): Promise<number>
-  /** The tokens of all of `text`; undefined where they cannot be counted in time, or not at all. Never rejects. */
+  /** Returns the tokens of the whole `text`. Undefined if they cannot be counted, or not in time. Never rejects. */
   countWhole(text: string, timeoutMs: number): Promise<number | undefined>
   close(): Promise<void>
 }

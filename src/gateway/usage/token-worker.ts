@@ -3,8 +3,9 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { PIECE_CHARACTERS, type TokenReply, type TokenRequest } from './token-counter.ts'
 
 /**
- * Counts in pieces, since the tokenizer's time grows with the square of an unbroken run of letters. A piece ends at a
- * space where there is one, so that no word is counted in two.
+ * Counts in pieces, because the tokenizer's time grows with the square of an unbroken run of letters. A piece ends at
+ * a space
+ * if possible, so that no word is divided.
  */
 function countInPieces(text: string): number {
   let tokens = 0

@@ -44,7 +44,7 @@ const Budget = Type.Object(
   { additionalProperties: false },
 )
 
-/** Of a body that creates or changes a subject. */
+/** The field of bodies that create or change a subject. */
 export const BudgetsInput = Type.Array(Budget, {
   maxItems: MAX_BUDGETS,
   description: 'Replaces all budgets. Those with the same window, time zone and start keep what is spent.',
@@ -81,7 +81,7 @@ export const BudgetView = Type.Object({
   raises: Type.Array(Raise, { description: 'Raises in force.' }),
 })
 
-/** Throws 400 with the path of the field. */
+/** Throws 400 with the path of the invalid field. */
 export function parseBudgets(budgets: Static<typeof BudgetsInput>): readonly BudgetTerms[] {
   const seen = new Set<string>()
   return budgets.map((budget, at) => {
@@ -158,7 +158,7 @@ export function renderBudget(status: BudgetStatus): Static<typeof BudgetView> {
   }
 }
 
-/** Undefined: the body has none, and they stay. */
+/** Undefined if the body has no budgets, which then stay as they are. */
 export function parseOptionalBudgets(
   budgets: Static<typeof BudgetsInput> | undefined,
 ): readonly BudgetTerms[] | undefined {

@@ -46,7 +46,7 @@ export function watchSockets(server: Server): Sockets {
   }
 }
 
-/** With TLS the first event has a socket that sees encrypted bytes only. */
+/** Returns the event that delivers decrypted bytes: with TLS, the first one has a socket with encrypted bytes only. */
 function connectionEvent(server: Server): 'connection' | 'secureConnection' {
   return server instanceof TlsServer ? 'secureConnection' : 'connection'
 }
@@ -55,14 +55,17 @@ function isAnswered({ bytesWritten }: Socket): boolean {
   return bytesWritten > 0
 }
 
-/** From the end of a request's head to the end of its response. */
+/** Returns whether a request is in progress, from the end of its head to the end of its response. */
 function isBusy(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage !== undefined && socket._httpMessage !== null
 }
 
 /** The period in which a client must read. */
 export const SLOW_READER_MS = 30_000
-/** A client that reads less in that time is slow: a byte a second blocks as much as none. */
+/**
+ * The bytes that a client must read in the period. A client that reads a byte a second blocks as much as one that
+ * reads none.
+ */
 export const LEAST_TAKEN_BYTES = 16 * 1024
 /** A client with more than this unsent must read as much in that time. */
 export const MAX_UNSENT_BYTES = 1024 * 1024
@@ -122,6 +125,6 @@ function takenBytes(socket: Socket & { readonly _handle?: SocketHandle | null })
 interface SocketHandle {
   /** Passed to the system, including what waits. */
   readonly bytesWritten: number
-  /** The part that waits. */
+  /** The bytes that wait to be written. */
   readonly writeQueueSize: number
 }

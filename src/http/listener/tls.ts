@@ -19,10 +19,10 @@ export interface TlsFiles {
 type Certificate = Readonly<Record<'cert' | 'key', Buffer>>
 
 const WATCH_INTERVAL_MS = 2_000
-/** Of one connection. */
+/** The streams of one connection. */
 const MAX_STREAMS = 256
 
-/** Throws where a file cannot be read, or the key is not that of the certificate. */
+/** Throws if a file cannot be read, or if the key does not belong to the certificate. */
 export function readCertificate({ cert_file, key_file }: TlsFiles): Certificate {
   const certificate = { cert: readPem(cert_file), key: readPem(key_file) }
   try {

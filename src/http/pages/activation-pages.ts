@@ -14,7 +14,7 @@ import {
 
 interface CodeForm {
   readonly session: BrowserSession
-  /** Content of the field. */
+  /** The content of the field. */
   readonly typed: string
   /** Whether the last code was rejected. */
   readonly isWrong?: boolean
@@ -45,7 +45,7 @@ const WRONG_HINT =
 export interface Question {
   readonly request: ActivationRequest
   readonly session: BrowserSession
-  /** Of the browser. */
+  /** The address of the browser. */
   readonly address: string
   /** Accounts that the person belongs to. */
   readonly accounts: readonly Membership[]

@@ -1,4 +1,4 @@
-/** What the routes of pages share: the ports they need, form fields, sending a page. */
+/** The common parts of page routes: the ports they need, form fields, sending a page. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../../domain/errors.ts'
 import type { Role } from '../../domain/identity/caller.ts'
@@ -36,7 +36,7 @@ export type InvitationAnswer =
   | { readonly kind: 'refused' }
 
 export interface PagesDeps {
-  /** Without trailing slash. */
+  /** The base URL without a trailing slash. */
   readonly publicUrl: string
   /** Unix milliseconds. */
   readonly now: () => number
@@ -47,9 +47,9 @@ export interface PagesDeps {
   readonly choices: readonly SignInChoice[]
   /** Reduces a requested address to a local path. */
   readonly localPath: (asked: unknown) => string
-  /** Undefined when it is not built. */
+  /** Undefined if the dashboard is not built. */
   readonly dashboard: Dashboard | undefined
-  /** For the log. */
+  /** Receives errors for the log. */
   readonly onError: (error: GatewayError, requestId: string) => void
 }
 
@@ -76,7 +76,7 @@ function textIn(fields: unknown, name: string): string | undefined {
 
 const FRESH_MS = 12 * 60 * 60_000
 
-/** Whether a session signed in recently: approving a device needs more than an unattended browser. */
+/** Returns whether a session signed in recently: approving a device requires more than an unattended browser. */
 export function isFresh({ signedInAt }: BrowserSession, now: number): boolean {
   return now - signedInAt < FRESH_MS
 }

@@ -25,9 +25,9 @@ function render(part: Part): string {
 }
 
 export interface Page {
-  /** Of the window, without the name of the product. */
+  /** The title of the window, without the name of the product. */
   readonly title: string
-  /** Begins with the `h1`. */
+  /** The content, which begins with the `h1`. */
   readonly content: Html
   /** Includes the script that reads a token from the URL. */
   readonly takesToken?: boolean
@@ -61,7 +61,7 @@ export interface Outcome {
   readonly title: string
   readonly text: string
   readonly action?: { readonly href: string; readonly label: string }
-  /** Icon above the title. */
+  /** The icon above the title. */
   readonly sign?: Sign
 }
 
@@ -92,7 +92,7 @@ export interface Membership {
 interface AccountChoice {
   readonly session: BrowserSession
   readonly accounts: readonly Membership[]
-  /** Path to continue to. */
+  /** The path at which to continue. */
   readonly next: string
 }
 

@@ -78,7 +78,10 @@ ${TOKEN_FIELD}
   return renderPage({ title: 'You are invited', content, takesToken: true })
 }
 
-/** For signed-in users, who confirm. @param invitation Undefined: the token is in the URL of the page. */
+/**
+ * Renders the question for signed-in users, who confirm.
+ * @param invitation Undefined if the token is in the URL of the page.
+ */
 export function renderInvitationQuestion(session: BrowserSession, invitation?: string): string {
   const takesToken = invitation === undefined
   const content = html`<h1>You are invited</h1>
@@ -98,7 +101,7 @@ interface InvitedView {
   readonly invitation: string
 }
 
-/** For users who are not signed in; signing in accepts. */
+/** Renders the choices for users who are not signed in; signing in accepts the invitation. */
 export function renderInvitationChoices({ choices, invitation }: InvitedView): string {
   const content = html`<h1>You are invited</h1>
 <p class="lead">${choices.length === 0 ? NO_PROVIDER : 'Signing in makes you a member of the account that invites you.'}</p>
@@ -112,7 +115,7 @@ const NO_PROVIDER =
 interface HomeView {
   readonly session: BrowserSession
   readonly accounts: readonly Membership[]
-  /** Without trailing slash. */
+  /** The base URL without a trailing slash. */
   readonly publicUrl: string
 }
 

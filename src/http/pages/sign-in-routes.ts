@@ -1,4 +1,4 @@
-/** `/sign-in`, `/app/sign-in` and `/invitation`. */
+/** Serves `/sign-in`, `/app/sign-in` and `/invitation`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BrowserSession } from '../../domain/identity/sign-in.ts'
 import { isLoopbackUrl } from '../../lib/ip-address.ts'
@@ -103,7 +103,7 @@ export function nextCookie(next: string): string {
 /** The value of `Set-Cookie` that removes it. */
 export const REMOVED_NEXT = renderCookie(COOKIE, '', 0)
 
-/** Undefined when there is none, or it is there twice or unreadable. @param cookies The `Cookie` header. */
+/** Returns undefined if the cookie is missing, duplicated or unreadable. @param cookies The `Cookie` header. */
 export function readNextCookie(cookies: string | undefined): string | undefined {
   const value = readCookie(cookies, COOKIE)
   if (value === undefined) return undefined

@@ -119,7 +119,7 @@ export function billOf(model: string, { prompt, cached, written, output, tier }:
   return Math.ceil(sum / 1_000) + Math.round(feeUsd * 1e9)
 }
 
-/** At the dearest rates of the whole tariff, nano-dollars. */
+/** At the highest rates of the whole tariff, nano-dollars. */
 export function mostOf(model: string, { prompt, output }: Pick<Used, 'prompt' | 'output'>): number {
   const { base, above, tiers = {}, feeUsd = 0 } = TARIFFS[model] as Tariff
   const all = [base, ...(above === undefined ? [] : [above.rates]), ...Object.values(tiers)]

@@ -176,7 +176,7 @@ function estimatedFaults({ one }: Story, { used }: BilledCall, row: SimulatedRow
   return faults
 }
 
-/** The price is that of the row's tokens, whoever counted them; an estimate of a dead process may be at the dearest rates. */
+/** The price is that of the row's tokens, whoever counted them; an estimate of a dead process may be at the highest rates. */
 function priceFaults(row: SimulatedRow, killed: boolean): string[] {
   const { model, prompt_tokens: prompt, completion_tokens: output } = row
   const own = { prompt, output, cached: row.cached_tokens ?? 0, written: row.cache_write_tokens ?? 0 }

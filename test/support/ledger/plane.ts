@@ -6,7 +6,7 @@ import { GatewayError } from '../../../src/domain/errors.ts'
 import type { Model } from '../../../src/domain/model.ts'
 import type { Incoming } from '../../../src/gateway/admit.ts'
 import { createGateway, type Gateway } from '../../../src/gateway/pipeline.ts'
-import type { KeptStreams } from '../../../src/gateway/resumable/registry.ts'
+import type { ResumableStreams } from '../../../src/gateway/resumable/registry.ts'
 import type { UpstreamProvider } from '../../../src/gateway/upstream/registry.ts'
 import { openaiChat } from '../../../src/protocols/openai-chat/index.ts'
 import { frame, textChunks } from '../providers/answers.ts'
@@ -46,7 +46,7 @@ export interface PlaneInput extends PortsInput {
   readonly model?: Partial<Model>
   readonly maxAttempts?: number
   /** Undefined: those of a process alone. */
-  readonly streams?: KeptStreams
+  readonly streams?: ResumableStreams
 }
 
 export function plane(scriptFor: (position: number) => Script, input: PlaneInput = {}): Plane {

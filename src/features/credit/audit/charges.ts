@@ -6,7 +6,7 @@ import type { AccountId } from '../../../domain/ids.ts'
 import { LATE_NOTE } from './chain.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'
-import { type AuditedUsage, costOf, dearestCost, fixedFees, type Tariff } from './tariff.ts'
+import { type AuditedUsage, costOf, highestCost, fixedFees, type Tariff } from './tariff.ts'
 
 export interface KnownPrice {
   readonly model: string
@@ -89,7 +89,7 @@ function detailOf(text: string): Partial<AuditedUsage> {
 
 /**
  * Returns the cost of a row at its price. A request whose process died is charged its last estimate, which may be its
- * prompt at the dearest rate that the hold allowed for, without fees.
+ * prompt at the most expensive rate that the hold allowed for, without fees.
  */
 export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: Report): void {
   const price = prices.find(row.row_price_version)
@@ -107,7 +107,7 @@ export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: 
   if (expected === row.row_cost_nano_usd) return
   const isGuess = row.status === 'incomplete' && row.usage_source === 'estimated'
   if (isGuess && row.row_cost_nano_usd >= expected - fixedFees(usage, price.tariff)) {
-    if (row.row_cost_nano_usd <= dearestCost(usage, price.tariff)) return
+    if (row.row_cost_nano_usd <= highestCost(usage, price.tariff)) return
   }
   report('cost', id, expected, row.row_cost_nano_usd)
 }

@@ -128,7 +128,7 @@ function layeredCost(usage: AuditedUsage, tariff: Tariff): bigint {
 }
 
 /** Returns the highest possible price of a prompt token and of an output token. */
-export function dearestCost(usage: AuditedUsage, tariff: Tariff): bigint {
+export function highestCost(usage: AuditedUsage, tariff: Tariff): bigint {
   const { prompt, completion } = usage
   const layers = [tariff, ...(tariff.tiers ?? []), ...(tariff.discounts ?? [])] as Rates[]
   for (const service of Object.values(tariff.serviceTiers ?? {})) layers.push(service, ...(service.tiers ?? []))
