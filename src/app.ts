@@ -1,7 +1,6 @@
 /**
  * Composes the application: the only place that connects gateway, features, database and HTTP. `main.ts` opens the
- * database
- * and the port.
+ * database and the port.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { Http2SecureServer } from 'node:http2'
@@ -275,7 +274,7 @@ function telemetryName(provider: Provider | undefined): string | undefined {
 /** Publishes the address for other processes as soon as the server listens. */
 function publishAddress({ server }: FastifyInstance, { host, tls }: Config['server'], money: Money): void {
   server.once('listening', () => {
-    const { port } = server.address() as AddressInfo // a string is the path of a Unix socket, which other processes cannot reach
+    const { port } = server.address() as AddressInfo // the server listens on a port
     money.moveTo(addressOf({ host, port, isTls: tls !== undefined }))
   })
 }

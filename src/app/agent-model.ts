@@ -1,7 +1,6 @@
 /**
- * Sends the model calls of agents through the gateway, like those of any client, with the rights of the run's
- * creator, which
- * each call looks up. Receives the answer in memory instead of over a connection.
+ * Sends the model calls of agents through the gateway, like those of any client, with the rights of the run's creator,
+ * which each call looks up. Receives the answer in memory instead of over a connection.
  */
 
 import type { Kysely } from 'kysely'
@@ -61,8 +60,7 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
 
 /**
  * Returns the body of a complete answer. Disconnects when the signal is aborted, without waiting for the call, which
- * the
- * gateway may read to its end for the exact usage.
+ * the gateway may read to its end for the exact usage.
  */
 async function answered(
   complete: (client: ClientConnection) => Promise<unknown>,

@@ -100,7 +100,7 @@ export function createAgents(input: AgentWorkInput): Agents {
 
 /** Delays the sandbox test, so that it does not slow the start of the service. */
 const TEST_AFTER_MS = 250
-/** Delays the test further if no run waits: its processes cost a fifth of the CPU time of a start. */
+/** The delay of the test if no run waits and nobody asks: its processes cost a fifth of the CPU time of a start. */
 const IDLE_TEST_AFTER_MS = 10_000
 const TIDY_AFTER_MS = 60_000
 const TIDY_EVERY_MS = 600_000
@@ -238,7 +238,7 @@ async function examine({ git, folder }: WorkerDeps, { backend, cgroups }: Sandbo
   return result.ok ? result : { ok: false, reason: `${result.reason}. ${result.fix}.` }
 }
 
-/** Returns whether an error is temporary, such as a process without file descriptors for the pipes of another one. */
+/** Reports a test that could not run, for example because the process had no file descriptors left for its pipes. */
 function notExamined(error: unknown): Availability {
   return { ok: false, reason: `The test of the sandbox failed: ${error instanceof Error ? error.message : error}` }
 }

@@ -2,9 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /**
- * Collects the garbage of this thread and returns memory to the system. Blocks the thread for tens of milliseconds,
- * so call
- * it only while idle.
+ * Collects the garbage of this thread and returns memory to the system. Blocks the thread for tens of milliseconds, so
+ * call it only while idle.
  */
 export function shrinkHeap(): void {
   setFlagsFromString('--expose-gc')

@@ -1,7 +1,6 @@
 /**
  * Exchanges measurements of deployments between processes through Redis: each writes its own and reads the others' in
- * one
- * script call. Without Redis, or while it is unavailable, each process routes by its own measurements.
+ * one script call. Without Redis, or while it is unavailable, each process routes by its own measurements.
  */
 import { createHash } from 'node:crypto'
 import type { RedisConnection } from '../features/limits/redis-connection.ts'

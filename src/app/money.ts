@@ -1,7 +1,6 @@
 /**
  * Composes money: holds and settlements through the group commit, the spool, the lease of this process, idempotency
- * keys,
- * and accounts' credit. Starts and stops them in order, with the background work in between.
+ * keys, and accounts' credit. Starts and stops them in order, with the background work in between.
  */
 import type { OpenedDatabase } from '../db/database.ts'
 import type { CreditPort, RunningEstimate } from '../domain/credit.ts'
@@ -39,7 +38,7 @@ export interface Money {
   wake(): void
   /** Returns the processes with a valid lease, including this one. */
   processes(): number
-  /** Returns the number of spool records that the ledger does not have yet. */
+  /** Returns the bytes of spool records that the ledger does not have yet. */
   spoolBytes(): number
   /** Resolves when all settlements are on disk, for a process that exits without draining. */
   rescue(): Promise<void>

@@ -1,7 +1,6 @@
 /**
- * Composes stored responses. Items that a request refers to are joined with its input before it enters the data
- * plane. Its
- * response is committed before the last byte is sent, so that a client can continue it immediately, in any process.
+ * Composes stored responses. Items that a request refers to are joined with its input before it enters the data plane.
+ * Its response is committed before the last byte is sent, so that a client can continue it immediately, in any process.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
@@ -140,7 +139,7 @@ export function storeAnswer(
     const inserting = store.insert({ accountId, id, previousId, content, items: items.length })
     try {
       if (await isDoneWithin(inserting, STORE_WITHIN_MS)) return true
-      inserting.then(() => store.remove({ accountId, id })).catch(() => {}) // the retention limits its age
+      inserting.then(() => store.remove({ accountId, id })).catch(() => {}) // otherwise retention deletes it
       log.warn({ response: id }, 'a response was not stored in time')
     } catch (error) {
       log.warn({ response: id, reason: String(error) }, 'a response could not be stored')

@@ -147,7 +147,7 @@ function configuredProviders(config: Config, log: Log): readonly ConfiguredProvi
   return providers
 }
 
-/** Selects the provider's usual protocol for a deployment whose protocol the provider does not have. */
+/** Warns of deployments whose protocol their provider does not have; they use its usual one. */
 function warnOfProtocols({ models }: Config, providers: readonly ConfiguredProvider[], log: Log): void {
   const known = new Map(providers.map(({ name, provider }) => [name, provider]))
   for (const { id: model, deployments = [] } of models) {

@@ -147,7 +147,7 @@ async function parse(
   return await parseLarge({ bytes, owner: caller.accountId, endpoint, isKeyed, isAbandoned })
 }
 
-/** @param missingId The response to report if an item is missing. */
+/** @param missingId The missing response if it is an earlier one of the conversation. */
 function notStored(id: string, missingId = id): GatewayError {
   const why = missingId === id ? '' : `: it continues '${missingId}', which is not stored any more`
   const message = `Previous response with id '${id.slice(0, 100)}' not found${why}. Send all items of the conversation as \`input\`.`

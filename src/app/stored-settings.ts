@@ -1,7 +1,6 @@
 /**
  * The configuration with the models and providers that are stored in the database. It is read at the start, and again
- * when
- * the file is reloaded or a process changes stored entries.
+ * when the file is reloaded or a process changes stored entries.
  */
 
 import type { Kysely } from 'kysely'

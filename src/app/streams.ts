@@ -57,9 +57,8 @@ interface Listening {
 }
 
 /**
- * Returns the address at which other processes reach this one; all share the public address. For a process that
- * listens on
- * all interfaces it is an address of the machine, because other machines may not resolve the host name.
+ * Returns the address at which other processes reach this one; all share the public address. For a process that listens
+ * on all interfaces it is an address of the machine, because other machines may not resolve the host name.
  */
 export function addressOf({ host, port, isTls }: Listening): string {
   const isEverywhere = host === '0.0.0.0' || host === '::'

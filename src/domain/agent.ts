@@ -1,8 +1,7 @@
 /**
  * The states and transitions of agents and runs. An agent is the conversation about a repository; a run is one
- * execution,
- * billed separately. The status of an agent is that of its last run. `docs/agents.md` and tests are derived from the
- * tables.
+ * execution, billed separately. The status of an agent is that of its last run. `docs/agents.md` and tests are derived
+ * from the tables.
  */
 import type { AgentId, RunId } from './ids.ts'
 
@@ -81,8 +80,7 @@ export type AgentEventKind = (typeof AGENT_EVENT_TYPES)[number]
 
 /**
  * Returns the `client_request_id` of a run's model calls, which attributes hold, spool record and completion to the
- * run. Client
- * request IDs have no slash, so no client can send it.
+ * run. Client request IDs have no slash, so no client can send it.
  */
 export function agentReference(agentId: AgentId, runId: RunId): string {
   return `${agentId}/${runId}`

@@ -1,7 +1,6 @@
 /**
  * Chat completions, independent of providers: the request of a client, the events of an answer. Messages, tools and
- * response
- * formats keep the shape of the OpenAI chat-completions API, so that the most common route copies nothing.
+ * response formats keep the shape of the OpenAI chat-completions API, so that the most common route copies nothing.
  */
 
 import type { Task } from './task.ts'

@@ -14,16 +14,14 @@ import type { UsageDetail } from './price/price.ts'
 export type CompletionStatus = 'completed' | 'failed' | 'client_left' | 'incomplete'
 
 /**
- * Who counted the tokens: the provider, or the gateway by estimate. `bounded`: the provider reported impossible
- * usage, and the
- * nearest possible figures are charged.
+ * Who counted the tokens: the provider, or the gateway by estimate. `bounded`: the provider reported impossible usage,
+ * and the nearest possible figures are charged.
  */
 export type UsageSource = 'provider' | 'estimated' | 'bounded'
 
 /**
  * Outcome of one call to a provider: `answered`, or the reason for the next attempt. `abandoned`: the client
- * disconnected, or
- * the gateway ended the request.
+ * disconnected, or the gateway ended the request.
  */
 export type AttemptOutcome =
   | 'answered'
@@ -39,10 +37,8 @@ export type AttemptOutcome =
 
 /**
  * The reason why another model may answer instead of a failed one. `overloaded`: 429, 503, 529, or its providers have
- * no capacity
- * left. `server_error`: any other failure of the provider. `unavailable`: its credential or account is refused, it
- * does not
- * know the model, or its breaker is open.
+ * no capacity left. `server_error`: any other failure of the provider. `unavailable`: its credential or account is
+ * refused, it does not know the model, or its breaker is open.
  */
 export const FALLBACK_REASONS = [
   'overloaded',
@@ -185,8 +181,7 @@ export interface LastAudit {
 
 /**
  * The connection of a client, as the data plane uses it. Methods, no getters: an object literal with a getter has a
- * hidden
- * class of its own, which keeps the object alive until the next full garbage collection.
+ * hidden class of its own, which keeps the object alive until the next full garbage collection.
  */
 export interface ClientConnection {
   /** Calls the listener once when the client disconnects before the end of its answer; at once if it already has. */
@@ -194,9 +189,8 @@ export interface ClientConnection {
   /** Returns whether the head of an event stream was sent, so that errors must be reported in the stream. */
   streaming(): boolean
   /**
-   * Announces an event stream. Its head waits for the first write or 10 s of silence; then `keepAlive` fills each 10
-   * s of
-   * silence.
+   * Announces an event stream. Its head waits for the first write or 10 s of silence; then `keepAlive` fills each 10 s
+   * of silence.
    * @param keepAlive A whole event or comment; a comment unless set.
    */
   expectStream(headers: () => Record<string, string>, keepAlive?: string): void

@@ -108,9 +108,8 @@ export interface SavedResult {
 export interface CreditPort {
   /**
    * Commits a hold, before which nothing may be sent to a provider. Rejects with `GatewayError`: 402
-   * (`insufficient_credit`,
-   * `account_budget_exceeded` and those of other levels) with required and remaining amounts, or
-   * `database_unavailable`.
+   * (`insufficient_credit`, `account_budget_exceeded` and those of other levels) with required and remaining amounts,
+   * or `database_unavailable`.
    */
   hold(request: HoldRequest): Promise<Hold>
   /** Call it before the first byte is sent to a provider. Never throws, never waits. */
@@ -120,9 +119,8 @@ export interface CreditPort {
   /** Releases a hold for which no provider did anything. */
   release(hold: Hold): void
   /**
-   * Charges a request and ends its hold. On return the settlement survives a crash of this process; on resolution it
-   * is in
-   * the database. Never rejects or throws. Call it before the last byte of the answer is sent.
+   * Charges a request and ends its hold. On return the settlement survives a crash of this process; on resolution it is
+   * in the database. Never rejects or throws. Call it before the last byte of the answer is sent.
    */
   settle(hold: Hold, record: CompletionRecord, kept?: SavedResult): Promise<void>
 }
@@ -131,10 +129,8 @@ export interface CreditPort {
 export interface IdempotencyPort {
   /**
    * Resolves when this request may run, or with the answer of an earlier one. Waits while another runs, unless its
-   * stream can
-   * be shared. Rejects with `GatewayError` (409) when the key was used for another body, or its outcome is unknown,
-   * too large
-   * or expired.
+   * stream can be shared. Rejects with `GatewayError` (409) when the key was used for another body, or its outcome is
+   * unknown, too large or expired.
    */
   begin(request: IdempotentRequest): Promise<IdempotentStart>
 }
@@ -168,9 +164,8 @@ export type IdempotentStart =
 export interface IdempotentRun {
   /**
    * Call it when the hold is committed, before anything is sent to a provider. False: this process stalled for longer
-   * than its
-   * lease on the key, and another may run the request; release the hold. Also release an `unrecorded` hold, which other
-   * processes cannot see.
+   * than its lease on the key, and another may run the request; release the hold. Also release an `unrecorded` hold,
+   * which other processes cannot see.
    */
   owned(): boolean
   /** Requests of this process that wait for the answer. */
@@ -227,9 +222,8 @@ export interface CreditSettings {
 /** Implemented by `features/credit`. */
 export interface AccountCreditPort {
   /**
-   * Returns the credit of the account in the current month, after granting an allowance that is due; while the
-   * database is
-   * read-only, without granting it.
+   * Returns the credit of the account in the current month, after granting an allowance that is due; while the database
+   * is read-only, without granting it.
    */
   read(account: CreditedAccount): Promise<AccountCredit>
   /** Rejects with `database_unavailable`. */

@@ -19,8 +19,7 @@ export const MAX_FIELD_NAMES = 20_000
 
 /**
  * Escape sequences in all strings. Each takes up to 18 ns on the event loop when the request is rendered for a
- * provider. A
- * prompt of so many escaped characters fits no context window, and images have none.
+ * provider. A prompt of so many escaped characters fits no context window, and images have none.
  */
 export const MAX_ESCAPES = 3_000_000
 
@@ -29,8 +28,7 @@ const SHOWN_CHARACTERS = 200
 
 /**
  * Checks a body before it is parsed: depth, array items, values, escapes, field names, and names that pollute
- * prototypes when
- * objects are merged (`__proto__`, and a `constructor` with a `prototype`). Linear in its length.
+ * prototypes when objects are merged (`__proto__`, and a `constructor` with a `prototype`). Linear in its length.
  * @throws GatewayError `invalid_value`.
  */
 export function checkJsonBytes(bytes: Buffer): JsonSize {
@@ -161,11 +159,9 @@ export function fingerprintOf({ endpoint, body }: Pick<IdempotentRequest, 'endpo
 }
 
 /*
- * Measures JSON bytes in one linear pass without allocation: values, field names, depth, lengths of arrays. It stops
- * at the
- * first exceeded limit. It does not validate: for invalid JSON the figures are at least those of the part before the
- * error,
- * which suffices to limit the work of the parser.
+ * Measures JSON bytes in one linear pass without allocation: values, field names, depth, lengths of arrays. It stops at
+ * the first exceeded limit. It does not validate: for invalid JSON the figures are at least those of the part before
+ * the error, which suffices to limit the work of the parser.
  */
 
 interface JsonLimits {

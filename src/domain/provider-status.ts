@@ -51,9 +51,8 @@ export interface ProviderStatus {
   /** The deployments that were called since the start of the process. */
   readonly deployments: readonly DeploymentStatus[]
   /**
-   * Estimated cost of attempts that ended before their first event, for which no client is charged, since the start
-   * of the
-   * process: the prompt, and hidden reasoning by its duration.
+   * Estimated cost of attempts that ended before their first event, for which no client is charged, since the start of
+   * the process: the prompt, and hidden reasoning by its duration.
    */
   readonly unbilledNanoUsd: NanoUsd
 }

@@ -1,8 +1,7 @@
 /**
  * Requests other than conversations: embeddings, rankings and legacy completions. Each is a `ChatRequest` whose
- * messages are
- * its texts, so that one pipeline limits, holds, routes, meters and charges all of them. The task has their special
- * fields.
+ * messages are its texts, so that one pipeline limits, holds, routes, meters and charges all of them. The task has
+ * their special fields.
  */
 
 /** A sequence of numbers, or the base64 of its 32-bit floats, little-endian. */

@@ -1,7 +1,6 @@
 /**
  * The trace of a request, which the data plane completes: identity, times of its steps, attempts, outcome. It exists
- * only
- * while a receiver of traces is configured, and knows no telemetry package. All times are monotonic milliseconds.
+ * only while a receiver of traces is configured, and knows no telemetry package. All times are monotonic milliseconds.
  */
 import type { TraceContext } from '../lib/trace-context.ts'
 import type { AttemptOutcome, CompletionRecord } from './completion.ts'

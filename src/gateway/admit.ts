@@ -1,7 +1,6 @@
 /**
  * Admits a request: validates the client's JSON once into a `ChatRequest`, finds the models and candidates that can
- * answer
- * it, computes its worst case, and reserves its share of the rate limits.
+ * answer it, computes its worst case, and reserves its share of the rate limits.
  */
 import type { AccountCredentials } from '../domain/account-credential.ts'
 import { type AttributionHeaders, attributionOf } from '../domain/attribution.ts'
@@ -92,8 +91,7 @@ function withRouting(request: ChatRequest, header: string): ChatRequest {
 
 /**
  * Validates and routes a request and applies its rate limits; `holdCredit` holds the credit later. The result counts
- * within
- * the rate limits until its `limits` are released. @throws GatewayError
+ * within the rate limits until its `limits` are released. @throws GatewayError
  */
 export function admit(ports: GatewayPorts, incoming: Incoming): AdmittedRequest | Promise<AdmittedRequest> {
   const credentials = ports.byok?.credentialsOf(incoming.caller)

@@ -275,7 +275,7 @@ function addNote(
   traced.status = status
 }
 
-/** Returns whether an answer broke off after it had begun. */
+/** Records that an answer broke off after it had begun. */
 function noteCut(completion: Completion, running: RunningAttempt): void {
   const { attempt } = completion
   if (attempt.log.at(-1)?.outcome === 'answered') attempt.log = attempt.log.slice(0, -1)

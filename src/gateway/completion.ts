@@ -1,7 +1,6 @@
 /**
  * A completion in the pipeline: the admitted request, which never changes, and the state of each later step. Only the
- * file
- * of that step assigns it; the others read it.
+ * file of that step assigns it; the others read it.
  */
 import type { Attribution } from '../domain/attribution.ts'
 import type { ChatRequest } from '../domain/chat.ts'
@@ -204,8 +203,7 @@ let drains = 0
 
 /**
  * Handles the disconnect of the client: aborts its calls, or drains them to obtain their usage. If repeats of the
- * request
- * wait for the answer, the calls continue.
+ * request wait for the answer, the calls continue.
  */
 export function disconnect(completion: Completion): void {
   const { cancellation, idempotent, attempt } = completion

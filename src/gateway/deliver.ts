@@ -318,8 +318,7 @@ const STORE: readonly string[] = ['store']
 
 /**
  * Joins names with commas. Clients choose some of them, such as properties of a schema, so characters that a header
- * cannot
- * contain are percent-encoded. Names beyond the limit are only counted.
+ * cannot contain are percent-encoded. Names beyond the limit are only counted.
  */
 export function warningsText(names: readonly string[]): string {
   let text = ''

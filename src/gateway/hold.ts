@@ -16,13 +16,14 @@ import { isCountable, recount, seemsTooLong, type WorstCase, type WorstCaseInput
 
 /**
  * Resolves when the most that the request can cost is held. Limited credit may lower its output limit. If the upper
- * bound
- * of the prompt exceeds the window or the credit, the prompt is counted exactly, once.
+ * bound of the prompt exceeds the window or the credit, the prompt is counted exactly, once.
  */
 export async function holdCredit(completion: Completion, ports: GatewayPorts): Promise<void> {
   const { admitted, cancellation, idempotent } = completion
   if (isCancelled(cancellation)) throw new Error('The request was cancelled before credit was held for it.')
-  const hold = await (admitted.fallbacks.length === 0 ? holdOnly(completion, ports) : holdMostExpensive(completion, ports))
+  const hold = await (admitted.fallbacks.length === 0
+    ? holdOnly(completion, ports)
+    : holdMostExpensive(completion, ports))
   reach('after_hold')
   admitted.trace?.steps.push({ name: 'hold', at: ports.clock(), value: Number(hold.amountNanoUsd) })
   if (idempotent !== undefined) requireKey(idempotent.run, hold)
@@ -162,7 +163,8 @@ async function holdPlans(completion: Completion, ports: GatewayPorts, plans: rea
   const tries: (() => Promise<readonly Plan[]> | readonly Plan[])[] = [() => plans]
   if (plans.some(({ routed, worst }) => isCountable(worst, routed)))
     tries.push(() => countedPlans(completion, ports, plans))
-  if (mostExpensiveOf(plans) !== plans[0]) tries.push(async () => notMoreExpensive(await countedPlans(completion, ports, plans)))
+  if (mostExpensiveOf(plans) !== plans[0])
+    tries.push(async () => notMoreExpensive(await countedPlans(completion, ports, plans)))
   for (const [at, attempt] of tries.entries()) {
     const tried = await attempt()
     const isLast = at === tries.length - 1
@@ -205,9 +207,9 @@ function picoUsdOf(plan: Plan): number {
 }
 
 function mostExpensiveOf(plans: readonly Plan[]): Plan | undefined {
-  let mostExpensive: Plan | undefined
-  for (const plan of plans) if (mostExpensive === undefined || picoUsdOf(plan) > picoUsdOf(mostExpensive)) mostExpensive = plan
-  return mostExpensive
+  let highest: Plan | undefined
+  for (const plan of plans) if (highest === undefined || picoUsdOf(plan) > picoUsdOf(highest)) highest = plan
+  return highest
 }
 
 /**
@@ -216,12 +218,12 @@ function mostExpensiveOf(plans: readonly Plan[]): Plan | undefined {
  */
 function mostExpensiveRequest(completion: Completion, plans: readonly Plan[], mayFail: boolean): HoldRequest {
   const [first] = plans
-  const mostExpensive = mostExpensiveOf(plans)
-  if (first === undefined || mostExpensive === undefined) throw new Error('There is nothing to hold for.')
+  const highest = mostExpensiveOf(plans)
+  if (first === undefined || highest === undefined) throw new Error('There is nothing to hold for.')
   const { routed, worst } = first
-  const { outputMicroUsd } = mostExpensive.worst.rates
+  const { outputMicroUsd } = highest.worst.rates
   const { inputMicroUsd } = worst.rates
-  const extra = startPicoUsd(mostExpensive) - worst.likelyTokens * inputMicroUsd
+  const extra = startPicoUsd(highest) - worst.likelyTokens * inputMicroUsd
   return {
     ...holdRequest(completion, mayFail),
     model: routed.model.aliasOf ?? routed.model.id,
@@ -229,19 +231,19 @@ function mostExpensiveRequest(completion: Completion, plans: readonly Plan[], ma
     rates: { inputMicroUsd, outputMicroUsd, fixedNanoUsd: Math.max(0, Math.ceil(extra / 1000)) },
     priceVersion: routed.priceVersion,
     promptTokens: worst.likelyTokens,
-    outputTokens: mostExpensive.worst.outputTokens,
+    outputTokens: highest.worst.outputTokens,
     byokFeePpm: worst.byokFeePpm,
     tentative: mayFail || plans.some((plan) => plan.worst.bound.isOpen),
   }
 }
 
 /** Returns the limits of each model within a hold, without models for which it leaves too little output. */
-function reservationsOf(plans: readonly Plan[], hold: Hold, mostExpensive: Plan | undefined): Map<unknown, Reservation> {
+function reservationsOf(plans: readonly Plan[], hold: Hold, highest: Plan | undefined): Map<unknown, Reservation> {
   const reservations = new Map<unknown, Reservation>()
   for (const plan of plans) {
     const { routed, worst } = plan
     const { likelyTokens: promptTokens, outputTokens: most } = worst
-    const outputTokens = Math.min(most, plan === mostExpensive ? hold.outputTokens : affordableTokens(plan, hold))
+    const outputTokens = Math.min(most, plan === highest ? hold.outputTokens : affordableTokens(plan, hold))
     if (outputTokens < Math.min(most, MIN_FLEXIBLE_TOKENS)) continue
     const lowered = worst.lowered || outputTokens < most
     reservations.set(routed.model, { hold, worst, promptTokens, outputTokens, lowered })

@@ -1,9 +1,7 @@
 /**
  * Parses large request bodies on a separate thread, one at a time, round-robin over their owners, so that an account
- * with
- * many bodies delays no other. The parsed body arrives in pieces, each in its own iteration of the event loop. The
- * thread
- * starts with the first body and ends after an idle minute.
+ * with many bodies delays no other. The parsed body arrives in pieces, each in its own iteration of the event loop. The
+ * thread starts with the first body and ends after an idle minute.
  */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'

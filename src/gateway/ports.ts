@@ -1,7 +1,6 @@
 /**
  * The ports of the data plane: everything that it needs from the control plane. `src/app` connects them to features;
- * tests
- * pass literals. The gateway itself knows no SQL, no HTTP server and no feature.
+ * tests pass literals. The gateway itself knows no SQL, no HTTP server and no feature.
  */
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
 import type { CompletionSignal } from '../domain/completion.ts'

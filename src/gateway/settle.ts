@@ -1,7 +1,6 @@
 /**
  * Settles a completion exactly once, however it ends: measures its usage, computes its cost, and submits its record,
- * which
- * ends its hold.
+ * which ends its hold.
  */
 import type { ChatRequest, FinishReason } from '../domain/chat.ts'
 import type { CompletionRecord, CompletionSignal, CompletionStatus } from '../domain/completion.ts'
@@ -175,8 +174,7 @@ export function recordFirstByte(outcome: OutcomeState, clock: GatewayPorts['cloc
 
 /**
  * Charges a completion and ends its hold; a second call has no effect. When it returns, the charge survives this
- * process,
- * so call it before the answer's last byte. The returned promise resolves when the charge is committed.
+ * process, so call it before the answer's last byte. The returned promise resolves when the charge is committed.
  */
 export function settle(completion: Completion, ports: GatewayPorts, ending: Outcome): Promise<void> | undefined {
   const { admitted, outcome, reservation } = completion
@@ -328,8 +326,8 @@ function finishReasonOf([usage]: readonly CallUsage[]): FinishReason | undefined
 
 /**
  * Returns the estimated usage of running completions, in case this process dies: the provider's figures, else four
- * bytes a
- * token; hidden reasoning by time. Omits completions that were not sent and those whose estimate did not change.
+ * bytes a token; hidden reasoning by time. Omits completions that were not sent and those whose estimate did not
+ * change.
  */
 export function runningEstimates(completions: readonly Completion[], now: number): readonly RunningEstimate[] {
   const changed: RunningEstimate[] = []
@@ -362,7 +360,7 @@ function fallbackOf({ model, priceVersion }: RoutedModel): RunningEstimate['fall
   return { model: model.aliasOf ?? model.id, priceVersion }
 }
 
-/** Returns whether the hold itself covers the estimate: it has the first provider and the prompt. */
+/** Returns whether the estimate is recorded already. The hold itself records the first provider and the prompt. */
 function isReported({ admitted, outcome, reservation }: Completion, estimate: RunningEstimate): boolean {
   const { lastReported: last } = outcome
   if (last !== undefined) {

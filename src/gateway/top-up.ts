@@ -1,7 +1,6 @@
 /**
  * Raises the hold of a stream that approaches it (LED-5), or ends the stream. A network read costs two comparisons;
- * tokens
- * are estimated from bytes, and counted off the event loop only where the stream might be ended for it.
+ * tokens are estimated from bytes, and counted off the event loop only where the stream might be ended for it.
  */
 import { GatewayError } from '../domain/errors.ts'
 import type { NanoUsd } from '../domain/money.ts'

@@ -1,7 +1,6 @@
 /**
  * The most that a request can cost: an upper bound of its prompt, the limit of its output, and the highest rates that
- * can
- * apply. Admission holds this cost and reserves these tokens from the rate limits.
+ * can apply. Admission holds this cost and reserves these tokens from the rate limits.
  */
 import { type PromptBound, type PromptContent, promptBound, promptText } from '../domain/bounds/reservation.ts'
 import { isKnownModel, tokenFamilyOf } from '../domain/bounds/token-bound.ts'
@@ -95,7 +94,7 @@ function namesOf({ model, candidates }: Named): readonly string[] {
   return names
 }
 
-/** Limits a bound to the window, which no answered prompt exceeds. */
+/** Computes the worst case of a prompt. Its bound is limited to the window, which no answered prompt exceeds. */
 function withPrompt(input: WorstCaseInput, bound: PromptBound, inputTokens: number): WorstCase {
   const { request, model, candidates } = input
   const { tokens, lowered, reasoningTokens } = planOutput({ request, model, promptTokens: inputTokens, candidates })
@@ -183,7 +182,7 @@ function ratesFor({ request, model, now }: WorstCaseInput, counted: Counted): Ho
 
 const ANY_WISH = 'any'
 
-/** Returns whether a cache may be written: Claude's only on request, those of other makers in any case. */
+/** Returns which cache writes to expect: Claude's only on request, those of other makers in any case. */
 function cacheWish(request: ChatRequest, { id, price }: WorstCaseInput['model']): Wish | typeof ANY_WISH {
   return price.cacheWriteMicroUsd === undefined || !/claude/i.test(id) ? ANY_WISH : requestedCacheTtl(request)
 }
@@ -227,9 +226,8 @@ const COUNT_TIMEOUT_MS = 500
 const ASKED_COUNT_TIMEOUT_MS = 10_000
 
 /**
- * Returns the worst case with the prompt's text counted off the event loop, never above the bound. Returns the same
- * one if
- * it cannot be counted in time.
+ * Returns the worst case with the prompt's text counted off the event loop, never above the bound. Returns the same one
+ * if it cannot be counted in time.
  * @throws GatewayError `context_length_exceeded` where the prompt cannot fit the window.
  */
 export async function recount(
@@ -258,8 +256,7 @@ function tooLong({ request, model }: WorstCaseInput, tokens: number): GatewayErr
 
 /*
  * The output limit, decided before credit is held: the client's limit or the model's maximum. The hold covers it, and
- * the
- * provider receives it (`RenderTarget.outputTokens`).
+ * the provider receives it (`RenderTarget.outputTokens`).
  */
 
 /** The part of the window that remains for the answer of a request without a limit, however long its prompt seems. */

@@ -100,7 +100,7 @@ function walkObject(object: Readonly<Record<string, unknown>>, at: Walk): unknow
   return copy ?? object
 }
 
-/** Distinguishes the input of a request from a tool's input of the same name, which belongs to a block with a type. */
+/** Returns whether a field is a tool's input. The `input` of a request has no type beside it. */
 function isToolInput(object: Readonly<Record<string, unknown>>, field: string): boolean {
   return FREE_FORM.has(field) && (field !== 'input' || typeof object['type'] === 'string')
 }

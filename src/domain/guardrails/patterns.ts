@@ -1,7 +1,6 @@
 /**
  * Built-in patterns of secrets and personal data. Every expression begins at the edge of a run of its characters and
- * has
- * bounded repetitions, so that it takes linear time on any text.
+ * has bounded repetitions, so that it takes linear time on any text.
  */
 import type { PiiType } from './rule.ts'
 
@@ -50,7 +49,7 @@ const KEY_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
 const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
 /** The longest private key. Longer ones are masked up to this length. */
 const LONGEST_PRIVATE_KEY = 16_384
-/** Returns whether the text so far may begin a private key. */
+/** The beginning of a private key at the end of a text, however short. */
 const KEY_BEGINNING = /-----(?:B(?:E(?:G(?:I(?:N[A-Z0-9 ]{0,60}-{0,5})?)?)?)?)?$/
 
 export const SECRETS: Pattern = {

@@ -59,8 +59,7 @@ export interface Caller {
 
 /*
  * The table of rights. A route requires a right (`config.scope`); keys and tokens have rights as scopes, members by
- * their
- * role. `docs/members.md` and the matrix test are generated from it.
+ * their role. `docs/members.md` and the matrix test are generated from it.
  */
 
 /** Scopes of keys and tokens. `operator` exceeds the account: an empty list does not imply it. */

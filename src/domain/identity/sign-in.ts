@@ -91,8 +91,7 @@ export type Arrival =
 export interface PeoplePort {
   /**
    * Finds or creates the person of a verified identity. The first person becomes the owner of the first account; one
-   * with an
-   * invitation becomes a member of the inviting account.
+   * with an invitation becomes a member of the inviting account.
    */
   arrive(identity: VouchedIdentity, origin: Origin & { readonly invitation: string | undefined }): Promise<Arrival>
   /** Finds or creates the owner of the account of a one-time link. */

@@ -1,9 +1,7 @@
 /**
  * The charge for a request under a model's tariff. Rates are micro-dollars per million tokens, fees nano-dollars, all
- * whole
- * numbers; a sum is rounded up to the next nano-dollar once. Only this file multiplies tokens by prices, for
- * settlements,
- * holds, corrections, audits and the arithmetic that customers see.
+ * whole numbers; a sum is rounded up to the next nano-dollar once. Only this file multiplies tokens by prices, for
+ * settlements, holds, corrections, audits and the arithmetic that customers see.
  */
 import { canonicalJson } from '../../lib/json.ts'
 import type { NanoUsd } from '../money.ts'

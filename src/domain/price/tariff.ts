@@ -68,8 +68,7 @@ export interface Price extends TokenRates {
 
 /**
  * Chargeable usage; absent means none. `prompt` includes cached, written and audio input, `completion` includes
- * reasoning,
- * audio and image output. A part is limited to its whole: no token is charged twice.
+ * reasoning, audio and image output. A part is limited to its whole: no token is charged twice.
  */
 export interface ChargeableUsage {
   readonly prompt: number

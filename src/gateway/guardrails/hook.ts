@@ -17,7 +17,10 @@ export async function askHook(
   const verdict = await callHook(named, question)
   if (verdict === undefined) {
     if (rule.fail === 'open') return texts
-    throw blocked(guardrail, 'its hook did not answer, and the guardrail requires its verdict.', { kind: rule.kind, side })
+    throw blocked(guardrail, 'its hook did not answer, and the guardrail requires its verdict.', {
+      kind: rule.kind,
+      side,
+    })
   }
   if (verdict.action === 'block') {
     throw blocked(guardrail, verdict.reason ?? 'its hook rejected the content.', { kind: rule.kind, side })

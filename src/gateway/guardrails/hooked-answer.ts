@@ -1,7 +1,6 @@
 /**
- * Withholds the events of an answer until the hooks of guardrails have checked their texts: in pieces, or as a whole
- * if a
- * hook has the stage `post`.
+ * Withholds the events of an answer until the hooks of guardrails have checked their texts: in pieces, or as a whole if
+ * a hook has the stage `post`.
  */
 import type { ChatEvent } from '../../domain/chat.ts'
 import type { Guard } from '../../domain/guardrails/guard.ts'

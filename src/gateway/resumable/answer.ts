@@ -1,7 +1,6 @@
 /**
  * Answers a request with an `Idempotency-Key`: the first one runs, and its repeats receive its answer. Repeats of a
- * stream
- * read it while it runs, in this process or another. It survives disconnects of its clients for a grace period.
+ * stream read it while it runs, in this process or another. It survives disconnects of its clients for a grace period.
  */
 import type { IdempotentRun, IdempotentStart, SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -137,7 +136,7 @@ async function runStream(
   return { kind: 'whole' }
 }
 
-/** Runs the request. Calls `atEnd` once its outcome is kept or its key is free again. */
+/** Returns the run, extended to call `atEnd` once its outcome is kept or its key is free again. */
 function withEnd(run: IdempotentRun, atEnd: () => void): IdempotentRun {
   return {
     ...run,

@@ -93,9 +93,8 @@ export async function commitAnswer(
 }
 
 /**
- * Commits a complete stream with its charge. `last` is its last part, which is written next. Its readers need not
- * wait for
- * the commit, because the charge is durable when this returns.
+ * Commits a complete stream with its charge. `last` is its last part, which is written next. Its readers need not wait
+ * for the commit, because the charge is durable when this returns.
  */
 export function commitStream(
   completion: Completion,

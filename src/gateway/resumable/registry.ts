@@ -30,10 +30,8 @@ export interface RelayRequest extends StreamReference {
 
 /**
  * `whole`: the stream was written to its end. `answer`: another answer to send. `unknown`: its process no longer has
- * it, so
- * it has ended. `gone`: its process has ended. `cut`: it broke off after it had begun. `unreachable`: its process
- * runs, but
- * did not respond.
+ * it, so it has ended. `gone`: its process has ended. `cut`: it broke off after it had begun. `unreachable`: its
+ * process runs, but did not respond.
  */
 export type RelayEnd =
   | { readonly kind: 'whole' | 'unknown' | 'gone' | 'cut' | 'unreachable' }

@@ -1,7 +1,7 @@
 /**
  * A resumable stream (a stream with an `Idempotency-Key`). The pipeline sees one client that accepts everything at
- * once;
- * listeners see a log of numbered events that each reads at its own pace. It knows no key, no money and no provider.
+ * once; listeners see a log of numbered events that each reads at its own pace. It knows no key, no money and no
+ * provider.
  *
  * It is kept up to a size limit. Beyond it, the stream continues for its current listeners at the pace of the slowest.
  */

@@ -1,7 +1,6 @@
 /**
  * Candidates with an account's own credentials instead of the operator's. They have their own breakers, cooldowns,
- * retry
- * budgets and measurements, so that the two kinds do not affect each other. They share only the provider's
+ * retry budgets and measurements, so that the two kinds do not affect each other. They share only the provider's
  * concurrency limit.
  */
 import type { AccountCredential, AccountCredentials } from '../../domain/account-credential.ts'
@@ -22,8 +21,8 @@ const lists = new WeakMap<AccountCredentials, WeakMap<CandidateList, CandidateLi
 
 /**
  * Returns the candidates for a caller with its own credentials: those of their providers, best first, then the
- * operator's if
- * each of these credentials allows it. Returns the same list if no credential is for one of its providers.
+ * operator's if each of these credentials allows it. Returns the same list if no credential is for one of its
+ * providers.
  */
 export function withAccountCredentials(
   list: CandidateList,

@@ -1,7 +1,6 @@
 /**
- * Sticky routing: remembers the deployment and the credential that answered a conversation. The next request is
- * cheaper and
- * faster there, because providers cache the beginning of prompts, separately for each of their accounts.
+ * Sticky routing: remembers the deployment and the credential that answered a conversation. The next request is cheaper
+ * and faster there, because providers cache the beginning of prompts, separately for each of their accounts.
  */
 import { hash } from 'node:crypto'
 import type { ChatMessage, ChatRequest } from '../../domain/chat.ts'

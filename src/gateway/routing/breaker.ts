@@ -1,7 +1,6 @@
 /**
- * The circuit breaker of a deployment that fails repeatedly (UP-4). Failures that clients cause do not count. It
- * knows no
- * clock: callers pass the time, in monotonic milliseconds.
+ * The circuit breaker of a deployment that fails repeatedly (UP-4). Failures that clients cause do not count. It knows
+ * no clock: callers pass the time, in monotonic milliseconds.
  */
 import type { BreakerState } from '../../domain/provider-status.ts'
 
@@ -78,9 +77,8 @@ export function resetFailures(breaker: Breaker, { epoch }: Trial): void {
 }
 
 /**
- * Counts a failure. `settings.failures` consecutive failures open a closed breaker; a failed probe keeps it open.
- * Calls that
- * began before the breaker last opened do not count.
+ * Counts a failure. `settings.failures` consecutive failures open a closed breaker; a failed probe keeps it open. Calls
+ * that began before the breaker last opened do not count.
  */
 export function countFailure(breaker: Breaker, trial: Trial, now: number, settings: BreakerSettings): void {
   if (trial.epoch !== breaker.epoch) return

@@ -1,8 +1,8 @@
 /**
  * The candidates of a model, each with its health and credentials, computed once a reload; their names in
  * `x-turnpike-route`; and their order for a request. The order is by priority, then by a weighted draw, of which the
- * second
- * result replaces the first if it is clearly less loaded. Within the best priority the sticky target comes first.
+ * second result replaces the first if it is clearly less loaded. Within the best priority the sticky target comes
+ * first.
  */
 
 import { hash } from 'node:crypto'
@@ -257,8 +257,7 @@ export function orderCandidates(candidates: readonly Candidate[], input: OrderIn
 
 /**
  * Above `MANY_CANDIDATES` candidates, a request without a sticky target considers `DRAWN_CANDIDATES` that are drawn:
- * sorting all of them
- * costs more than it gains.
+ * sorting all of them costs more than it gains.
  */
 export const MANY_CANDIDATES = 64
 export const DRAWN_CANDIDATES = 16
@@ -370,7 +369,10 @@ function drawWithin(group: readonly Candidate[], { health, stream }: OrderInput,
   return better ? 'load' : 'weight'
 }
 
-/** Draws without replacement in proportion to weight, by sorting by `random^(1/weight)`, highest first. */
+/**
+ * Returns a rank. Sorting by `random^(1/weight)`, highest first, is a draw without replacement in proportion to
+ * weight.
+ */
 function rankOf({ weight }: Candidate, random: () => number): number {
   return weight > 0 ? random() ** (1 / weight) : -1
 }
@@ -423,9 +425,8 @@ interface Choice {
 }
 
 /**
- * Returns the target that answered the conversation before. If none is known, a long prefix selects one by its hash,
- * so that
- * all processes choose the same target.
+ * Returns the target that answered the conversation before. If none is known, a long prefix selects one by its hash, so
+ * that all processes choose the same target.
  */
 function stickyAmong(group: readonly Candidate[], prefix: PromptPrefix, health: Health): Choice | undefined {
   if (!prefix.recurring && !prefix.long) return undefined

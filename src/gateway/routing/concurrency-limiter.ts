@@ -1,7 +1,6 @@
 /**
  * Limits the calls that a provider receives at a time. Requests beyond the limit queue by account, and the queues are
- * served
- * round-robin: many requests of one account delay a single request of another by at most one call.
+ * served round-robin: many requests of one account delay a single request of another by at most one call.
  */
 
 /** The requests that queue for one provider. */

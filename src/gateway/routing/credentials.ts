@@ -1,7 +1,6 @@
 /**
  * Cooldowns of credentials that a provider limits or refuses. Callers pass the time in monotonic milliseconds; this
- * file
- * reads no clock.
+ * file reads no clock.
  */
 import type { FailureKind, ProviderFailure } from '../../protocols/protocol.ts'
 

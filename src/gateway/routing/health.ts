@@ -1,7 +1,7 @@
 /**
  * The health of providers, deployments and credentials as this process observes it, and their candidates: one object
- * per
- * gateway, which survives reloads. Only configured names have entries. The other files of this folder decide by them.
+ * per gateway, which survives reloads. Only configured names have entries. The other files of this folder decide by
+ * them.
  */
 import type { FallbackReason } from '../../domain/completion.ts'
 import type { DataPolicy } from '../../domain/data-policy.ts'
@@ -125,14 +125,10 @@ export interface CandidateList {
 
 /**
  * The reason for calling a candidate, as in `x-turnpike-route`. `only`: the model has no other. `weight`: drawn by
- * weight.
- * `load`: drawn second, but clearly less loaded. `sticky`: answered the conversation before. `priority`: the only one
- * of the
- * best priority. `repeat`: called before. `fallback`: others failed or were skipped. `probe`: tests a half-open
- * breaker.
- * `last`: its breaker is open, but no other candidate is left. `order`, `sort`: requested by the client. `explore`:
- * has no
- * measurements yet.
+ * weight. `load`: drawn second, but clearly less loaded. `sticky`: answered the conversation before. `priority`: the
+ * only one of the best priority. `repeat`: called before. `fallback`: others failed or were skipped. `probe`: tests a
+ * half-open breaker. `last`: its breaker is open, but no other candidate is left. `order`, `sort`: requested by the
+ * client. `explore`: has no measurements yet.
  */
 export type ChoiceReason =
   | 'only'

@@ -158,8 +158,7 @@ function byNameOf(list: CandidateList): ReadonlyMap<string, readonly Candidate[]
 
 /**
  * Returns the candidates in `order` and a few others, because a request needs no more of many. Undefined if the whole
- * list
- * must be examined.
+ * list must be examined.
  */
 function listedFirst(preferred: Preferred, list: CandidateList): readonly Candidate[] | undefined {
   const { preferences, policies, credentials } = preferred
@@ -225,9 +224,8 @@ const SORTED_FOR_MS = 250
 export const EXPLORED_SHARE = 0.05
 
 /**
- * Returns measured candidates, best first, then the others by priority. All candidates of a model have the same
- * price, so a
- * sort by price keeps the operator's order.
+ * Returns measured candidates, best first, then the others by priority. All candidates of a model have the same price,
+ * so a sort by price keeps the operator's order.
  */
 export function sortedBy(by: SortOrder, { list, kept, health, stream }: Sorting): Sorted {
   if (by === 'price') return { candidates: kept, why: 'sort' }
@@ -339,7 +337,7 @@ export function unmetRequirement(
   return regions?.some((each) => isWithin(facts.region, each.toLowerCase())) === false ? 'regions' : undefined
 }
 
-/** Returns whether a region includes another: `eu` includes `eu-central-1`. */
+/** Returns whether a region is the wanted one or a part of it: `eu` includes `eu-central-1`. */
 function isWithin(region: string | undefined, wanted: string): boolean {
   return region === wanted || region?.startsWith(`${wanted}-`) === true
 }

@@ -213,7 +213,7 @@ function unknownText(book: ModelBook, id: string): string {
   return `The model '${id.slice(0, 100)}' does not exist.${hint} GET /v1/models lists all.`
 }
 
-/** Returns the error if every candidate of a virtual model has no provider or is past its shutdown. */
+/** Returns the error of a virtual model whose candidates all have no provider or are past their shutdown. */
 function noneOf({ id }: Model): GatewayError {
   return new GatewayError('no_candidates', `The virtual model '${id}' has no usable candidate.`, { param: 'model' })
 }
@@ -285,7 +285,7 @@ function isImage({ type }: ContentPart): boolean {
   return type === 'image_url'
 }
 
-/** Returns whether a part is an image. Only the provider knows the kind of a file without data. */
+/** Returns whether a part is a PDF file. Only the provider knows the kind of a file without data. */
 function isPdf(part: ContentPart): boolean {
   return part.type === 'file' && part.file.file_data?.startsWith('data:application/pdf') === true
 }
@@ -365,8 +365,7 @@ function sortedBy(candidates: readonly Weighted[], scoreOf: (each: Weighted) => 
 
 /**
  * Draws without replacement in proportion to weight. A sticky request is drawn by its key, identically in all
- * processes, so
- * that a change of weights moves as few conversations as possible.
+ * processes, so that a change of weights moves as few conversations as possible.
  */
 function drawOf({ model, weight }: Weighted, stickyKey: string | undefined, { random }: Health): number {
   if (weight <= 0) return Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 /**
  * Selects the candidate of the next attempt and considers earlier failures. Candidates are called in rounds: a round
- * has the
- * candidates of the previous one that may succeed later, and begins after their longest `Retry-After` or a backoff.
+ * has the candidates of the previous one that may succeed later, and begins after their longest `Retry-After` or a
+ * backoff.
  */
 import { GatewayError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
@@ -113,8 +113,7 @@ interface ModelFailure {
 
 /**
  * Updates the selection among several models after a failed attempt. A request that the model cannot process, or that
- * its
- * window or filter rejects, excludes the model; a failure that allows no other model excludes the others.
+ * its window or filter rejects, excludes the model; a failure that allows no other model excludes the others.
  * @returns whether anything is left to try.
  */
 export function applyModelFailure(
@@ -153,7 +152,7 @@ export function skipUnsupporting(selection: Selection, running: RunningAttempt, 
   return true
 }
 
-/** Returns whether the provider's protocol cannot express the request, so that nothing was sent. */
+/** Records that the provider's protocol cannot express the request; nothing was sent. */
 function noteUnable(selection: Selection, running: RunningAttempt, error: GatewayError): void {
   const { label } = running.candidate
   selection.routeHeader = withMember(selection.routeHeader, `${label};skipped=${error.code}`)
@@ -238,12 +237,12 @@ function tryCooling(selection: Selection, fresh: readonly Candidate[]): RunningA
   return takeAsLast(selection, best.candidate, best.target)
 }
 
-/** Returns whether a cooldown ends soon enough to wait for it. */
+/** Returns whether to try a credential during its cooldown. A request waits for the end of a short one instead. */
 function isWorthTrying(cooling: Cooldown, now: number): boolean {
   return cooling.until - now > RETRY_MAX_MS && mayTry(cooling, now)
 }
 
-/** Returns whether to wait for a credential; a refused one may never work again. */
+/** Ranks a cooldown for waiting. A refused credential comes last, because it may never work again. */
 function rankOf({ cause, until }: Cooldown): number {
   return cause === 'refused' ? Number.POSITIVE_INFINITY : until
 }

@@ -1,7 +1,6 @@
 /**
- * One call to one provider: renders, authorises and sends the request, and parses the answer up to its first event
- * and then
- * on demand. It owns timeouts, size limits and aborts; it knows no retry, no client and no money.
+ * One call to one provider: renders, authorises and sends the request, and parses the answer up to its first event and
+ * then on demand. It owns timeouts, size limits and aborts; it knows no retry, no client and no money.
  */
 import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -207,7 +206,7 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
   }
 }
 
-/** Returns whether an answer has begun. Usage alone does not count: some providers send it first and then an error. */
+/** Reads until the answer has begun. Usage alone does not count: some providers send it first and then an error. */
 async function readBeginning(state: CallState): Promise<void> {
   let hasBegun = state.pending.some(isGenerated)
   while (!state.finished && !hasBegun) {

@@ -29,8 +29,7 @@ interface OwnCall {
 
 /**
  * Returns the error for a client whose account's own credential was refused or limited, which the account can fix and
- * the
- * operator cannot. Undefined for every other failure.
+ * the operator cannot. Undefined for every other failure.
  */
 export function toOwnCredentialError(error: unknown, { providerName, headers }: OwnCall): GatewayError | undefined {
   if (!(error instanceof ProviderError)) return undefined

@@ -57,7 +57,7 @@ export async function probeProvider(target: ProbeTarget, waitMs: number): Promis
   }
 }
 
-/** Returns whether the host requires a key at its own address; a server at another address may not. */
+/** Returns the variable of a missing key. Only at its own address does the host certainly require one. */
 function missingKey({ provider, baseUrl, credentials }: ProbeTarget): string | undefined {
   const isElsewhere = baseUrl !== provider.baseUrl
   return isElsewhere || (credentials[0] ?? '') !== '' ? undefined : provider.apiKeyVariable

@@ -1,8 +1,7 @@
 /// <reference path="../../net/undici-parts.d.ts" />
 /**
  * Sends bytes to a provider and receives its response over HTTP/1.1, with `undici`'s dispatcher without its streams,
- * one
- * pool per provider. It knows no protocol, no deadline and no retry; those belong to its callers.
+ * one pool per provider. It knows no protocol, no deadline and no retry; those belong to its callers.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'

@@ -1,9 +1,7 @@
 /**
  * Reasoning that a stream does not show but its provider charges: whether an answer may contain any, and its estimate
- * if
- * the answer ended before its provider reported it. The estimate uses the provider's intermediate figures, else the
- * visible
- * text, else the elapsed time.
+ * if the answer ended before its provider reported it. The estimate uses the provider's intermediate figures, else the
+ * visible text, else the elapsed time.
  */
 import { isKnownModel, tokenFamilyOf } from '../../domain/bounds/token-bound.ts'
 import type { ChatRequest } from '../../domain/chat.ts'
@@ -103,8 +101,7 @@ export function recordOutput(reasoning: LimitedReasoning, { usages, usage, ended
 
 /*
  * The measure of a deployment: how fast it generates, and how much of its reasoning it shows, from complete answers
- * with the
- * provider's own figures. It serves to estimate the usage of answers that broke off.
+ * with the provider's own figures. It serves to estimate the usage of answers that broke off.
  */
 
 /** Decayed sums of tokens, of which the ratio is used. */
@@ -208,9 +205,9 @@ function hasHidden({ hiddenAsked, hiddenUnasked }: OutputMeasure, asked: boolean
 }
 
 /**
- * Estimates the tokens generated in the first `ms` milliseconds of a call, at most those of the longest recent
- * answer. The
- * time of an answer consists of a wait and a pace, which a least-squares line through the measured answers separates.
+ * Estimates the tokens generated in the first `ms` milliseconds of a call, at most those of the longest recent answer.
+ * The time of an answer consists of a wait and a pace, which a least-squares line through the measured answers
+ * separates.
  */
 function tokensWithin(measure: OutputMeasure, ms: number): number {
   const { msPerToken, waitMs } = paceOf(measure)

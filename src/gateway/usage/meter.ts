@@ -1,7 +1,6 @@
 /**
  * The usage meter of whole and streamed answers. Records the provider's reports, and enough of the output for
- * `measure.ts` to
- * count tokens if the provider reported none or impossible ones. Counts no tokens itself.
+ * `measure.ts` to count tokens if the provider reported none or impossible ones. Counts no tokens itself.
  */
 import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord } from '../../lib/json.ts'

@@ -1,7 +1,6 @@
 /**
- * Counts tokens of text that no provider counted, on a separate thread, because a tokenizer may take long and a
- * stream must
- * not wait for it. The thread starts with the first text.
+ * Counts tokens of text that no provider counted, on a separate thread, because a tokenizer may take long and a stream
+ * must not wait for it. The thread starts with the first text.
  */
 import { Worker } from 'node:worker_threads'
 

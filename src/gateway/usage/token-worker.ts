@@ -3,9 +3,8 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { PIECE_CHARACTERS, type TokenReply, type TokenRequest } from './token-counter.ts'
 
 /**
- * Counts in pieces, because the tokenizer's time grows with the square of an unbroken run of letters. A piece ends at
- * a space
- * if possible, so that no word is divided.
+ * Counts in pieces, because the tokenizer's time grows with the square of an unbroken run of letters. A piece ends at a
+ * space if possible, so that no word is divided.
  */
 function countInPieces(text: string): number {
   let tokens = 0

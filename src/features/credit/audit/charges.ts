@@ -6,7 +6,7 @@ import type { AccountId } from '../../../domain/ids.ts'
 import { LATE_NOTE } from './chain.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'
-import { type AuditedUsage, costOf, highestCost, fixedFees, type Tariff } from './tariff.ts'
+import { type AuditedUsage, costOf, fixedFees, highestCost, type Tariff } from './tariff.ts'
 
 export interface KnownPrice {
   readonly model: string
