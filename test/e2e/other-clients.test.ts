@@ -1,6 +1,11 @@
 /** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { promisify } from 'node:util'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { HumanMessage } from '@langchain/core/messages'
 import { tool as langchainTool } from '@langchain/core/tools'
@@ -8,7 +13,9 @@ import { ChatOpenAI } from '@langchain/openai'
 import { generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { createTurnpike, TurnpikeError } from '../../packages/client/src/index.ts'
+import { buildPythonClient, PYTHON_CLIENT_TOOLS } from '../../scripts/python-client.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
+import { pythonWith } from '../support/process/python-environment.ts'
 import {
   bodyOf,
   chunk,
@@ -167,4 +174,20 @@ test('@turnpike/client rejects with the code of a refusal, and of a stream that 
     reply.cut()
   })
   await assert.rejects(read(WEATHERLESS), (error) => error instanceof TurnpikeError && error.code !== undefined)
+})
+
+const USE = join(import.meta.dirname, '../support/python-client/use.py')
+
+test('the generated Python client calls endpoints and reads streams, with codes of errors', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-python-client-'))
+  context.after(() => rm(folder, { recursive: true, force: true }))
+  const description = await fetch(`${gateway.url}/openapi.json`)
+  await buildPythonClient((await description.json()) as object, folder)
+  const env = { ...process.env, PYTHONPATH: folder, GATEWAY_URL: gateway.url, GATEWAY_KEY: key }
+  provider.answer(ordinary)
+  const { stdout } = await promisify(execFile)(await pythonWith(PYTHON_CLIENT_TOOLS), [USE], { env })
+  const { requests, types, rejected } = JSON.parse(stdout)
+  assert.ok(Number(requests) > 0)
+  assert.deepEqual(types, ['message_start', 'message_stop'])
+  assert.deepEqual(rejected, [422, 'model_not_found', true])
 })
