@@ -90,7 +90,7 @@ function readMessage(message: Buffer): Frame {
 }
 
 const STRING_TYPE = 7
-/** Bytes of a header's value by its type; -1: two bytes of length come first. */
+/** The bytes of a header's value by its type; -1 if two bytes of length come first. */
 const VALUE_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16]
 
 /** Returns the headers with string values; skips others. */

@@ -19,10 +19,10 @@ export interface ForwardedFields {
 }
 
 export interface Forwarding {
-  /** Fields that the host, or its codec, knows. */
+  /** The fields that the host or its codec knows. */
   readonly known: ReadonlySet<string>
   readonly target: { readonly price?: Price | undefined; readonly forwardUnknown?: boolean | undefined }
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 
@@ -91,7 +91,7 @@ const BREAKPOINT_FIELDS = ['prompt_cache_breakpoint', 'cache_control'] as const
 /** A field of a content part that asks to cache the prompt up to it: OpenAI's, or Anthropic's. */
 export type CacheMark = (typeof BREAKPOINT_FIELDS)[number]
 
-/** What content parts ask of the host beside their content. */
+/** The fields of content parts that ask the host for something besides their content. */
 const MARKS = [...BREAKPOINT_FIELDS, 'citable'] as const
 
 export function hasMark(part: unknown): part is Json {
@@ -120,13 +120,13 @@ export function cacheBreakpoint(part: object): Json | undefined {
   return isRecord(control) ? control : undefined
 }
 
-/** Whether the price covers caching this part for the lifetime that it requests. */
+/** Returns whether the price covers caching this part for the lifetime that it requests. */
 export function isCachingPriced(part: unknown, price: Price | undefined): boolean {
   if (!isRecord(part)) return true
   return BREAKPOINT_FIELDS.every((name) => isCacheLifetimePriced(part[name], price))
 }
 
-/** The same part, to be cached for the provider's ordinary lifetime. */
+/** Returns the same part, to be cached for the provider's ordinary lifetime. */
 export function withoutLifetime(part: Json): Json {
   const kept: Record<string, unknown> = { ...part }
   for (const name of BREAKPOINT_FIELDS) {
@@ -139,17 +139,17 @@ export function withoutLifetime(part: Json): Json {
 }
 
 export interface CostField {
-  /** What it makes a provider charge for; shown in the documentation. */
+  /** The cost that the field may cause at a provider, for the documentation. */
   readonly cost: string
-  /** Values without cost. */
+  /** Returns whether a value causes no cost. */
   readonly isFree: (value: unknown) => boolean
-  /** Whether the price covers the value. Undefined: no price does. */
+  /** Returns whether the price covers the value. Absent if no price does. */
   readonly isPriced?: (value: unknown, price: Price) => boolean
   /** The setting of the price that covers it, as in the configuration; shown in the documentation. */
   readonly pricedBy?: string
   /** Sent only to hosts that are known to support it, since what others report of it is unknown. */
   readonly ofKnownHosts?: boolean
-  /** What to do instead; ends the error's message. */
+  /** The alternative, which ends the error's message. */
   readonly instead?: string
 }
 
@@ -178,7 +178,7 @@ const WEB_SEARCH: CostField = {
 }
 const TOOLS_AT_THE_PROVIDER: CostField = { cost: 'fees of tools that run at the provider', isFree: isEmpty }
 
-/** By the names that the documentation gives them. */
+/** The fields by their names in the documentation. */
 export const COST_FIELDS: Readonly<Record<string, CostField>> = {
   service_tier: {
     cost: 'the rates of another service tier',
@@ -245,11 +245,11 @@ export const COST_FIELDS: Readonly<Record<string, CostField>> = {
 const BY_PLAIN_NAME: ReadonlyMap<string, CostField> = new Map(
   Object.entries(COST_FIELDS).map(([name, field]) => [plainName(name), field]),
 )
-/** Names of the table that mean nothing else wherever they occur. */
+/** The names of the table that have no other meaning, wherever they occur. */
 const UNMISTAKABLE: ReadonlySet<string> = new Set(
   ['service_tier', 'web_search_options', 'search_parameters', 'enable_search', 'best_of', 'mcp_servers'].map(plainName),
 )
-/** Fields that the gateway decides, holds credit for, or checks; they are rejected inside another object. */
+/** The fields that the gateway decides, holds credit for, or validates. They are rejected inside another object. */
 const GATEWAY_FIELDS: ReadonlySet<string> = new Set(
   ['model', 'messages', 'n', 'max_tokens', 'max_completion_tokens', 'tools', 'functions', 'stream_options'].map(
     plainName,
@@ -288,7 +288,7 @@ const DATA_FIELDS: ReadonlySet<string> = new Set(
     'metadata',
   ].map(plainName),
 )
-/** Deeper objects are rejected. */
+/** The depth of objects; deeper ones are rejected. */
 const MAX_DEPTH = 8
 
 function plainName(name: string): string {
@@ -348,7 +348,7 @@ function refuseMembers(path: string, object: object, { isContainer, depth }: Mem
 }
 
 interface Member {
-  /** Ends in `name`. */
+  /** The path, which ends in `name`. */
   readonly path: string
   readonly name: string
 }
@@ -375,7 +375,7 @@ function isListOf(value: unknown, isPriced: (member: unknown) => boolean): boole
   return Array.isArray(value) && value.every((member) => member === 'text' || isPriced(member))
 }
 
-/** Whether the price covers cache writes with this lifetime. Without a lifetime they are ordinary ones. */
+/** Returns whether the price covers cache writes with this lifetime. Without a lifetime they are ordinary ones. */
 function isCacheLifetimePriced(control: unknown, price: Price | undefined): boolean {
   const ttl = isRecord(control) ? control['ttl'] : undefined
   if (ttl === '1h') return price?.cacheWrite1hMicroUsd !== undefined

@@ -1,6 +1,6 @@
 /**
- * An API that clients call: how its requests become a `ChatRequest`, and how answers and errors are rendered. The pipeline
- * and the ledger do not know which one a client uses.
+ * An API that clients call: how its requests become a `ChatRequest`, and how answers and errors are rendered. The
+ * pipeline and the ledger do not know which one a client uses.
  */
 import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
 import type { RecordedApi } from '../domain/completion.ts'
@@ -19,40 +19,43 @@ export interface AnswerHead {
 
 /** Known only at the end of a completion. */
 export interface Bill {
-  /** With both totals, from the provider or by the gateway's own count. */
+  /** The usage with both totals, from the provider or by the gateway's own count. */
   readonly usage: Usage & Required<Pick<Usage, 'promptTokens' | 'completionTokens'>>
-  /** Undefined: `cost` is left out. */
+  /** Undefined omits `cost`. */
   readonly costUsd: number | undefined
   /** When the answer was complete, in Unix seconds. */
   readonly completedAt?: number | undefined
-  /** False: the answer was to be stored, and could not be. */
+  /** False if the answer was to be stored but could not be. */
   readonly isStored?: boolean | undefined
 }
 
-/** A whole answer in the making. Ignores usage events, since the caller has the bill. */
+/** Collects a whole answer. Ignores usage events, because the caller has the bill. */
 export interface WholeAnswer {
   push(event: ChatEvent): void
-  /** JSON text. */
+  /** Returns JSON text. */
   render(head: AnswerHead & Bill): string
 }
 
-/** One per stream. Every method returns the text to send, which may be empty. */
+/** Renders one stream. Every method returns the text to send, which may be empty. */
 export interface AnswerStream {
   push(event: ChatEvent): string
   /**
-   * A complete answer as JSON text, where one that is delivered as a stream may be stored; `close` must follow. Absent: no
-   * answer of this API is stored.
+   * A complete answer as JSON text, where one that is delivered as a stream may be stored; `close` must follow. Absent:
+   * no answer of this API is stored.
    */
   whole?(bill: Bill): string
   /** Ends a complete answer, whose choices have all finished. */
   close(bill: Bill): string
-  /** The end of a stream that broke off, where it depends on what came before; otherwise `renderBroken`. Changes nothing. */
+  /**
+   * The end of a stream that broke off, where it depends on what came before; otherwise `renderBroken`. Changes
+   * nothing.
+   */
   fail?(end: BrokenStream): string
 }
 
 export interface StreamStart extends AnswerHead {
   readonly request: ChatRequest
-  /** As expected before the provider counts. */
+  /** The expected tokens before the provider counts. */
   readonly promptTokens: number
 }
 
@@ -66,13 +69,13 @@ export interface BrokenStream {
 export interface ClientApi {
   /** The kind of models that it calls. Absent: chat. */
   readonly kind?: Exclude<ModelKind, 'chat'>
-  /** Its name in usage. Absent: chat completions. */
+  /** The API's name in usage. Absent for chat completions. */
   readonly recordedAs?: RecordedApi
-  /** `METHOD /path`: what idempotency keys are used for. */
+  /** `METHOD /path`, the scope of idempotency keys. */
   readonly endpoint: string
   /** The header in which its SDKs look for the id of a request. */
   readonly requestIdHeader: string
-  /** Lower-case names of request headers that hosts of the same protocol get. */
+  /** Lower-case names of request headers that hosts of the same protocol receive. */
   readonly passedHeaders?: readonly string[]
   /**
    * @param headers Those of `passedHeaders` that the request has.
@@ -91,7 +94,7 @@ export interface ClientApi {
   readonly keepAlive?: string
 }
 
-/** What OpenAI's APIs have in common. */
+/** The conventions that OpenAI's APIs share. */
 export const OPENAI_CONVENTIONS = {
   requestIdHeader: 'x-request-id',
   renderError: renderErrorBody,

@@ -1,7 +1,8 @@
 /**
- * Groups the messages of a conversation for protocols with content blocks and two alternating roles (Anthropic, Bedrock).
+ * Groups the messages of a conversation for protocols with content blocks and two alternating roles (Anthropic,
+ * Bedrock).
  * These begin with the user, want all results of an assistant's tool calls at the start of the one user message after
- * it, and refuse blank text and repeated ids of calls. What blocks look like is each protocol's `BlockFormat`.
+ * it, and reject blank text and repeated IDs of calls. Each protocol's `BlockFormat` renders its blocks.
  */
 import type { ChatMessage, Citable, ContentPart, FilePart, ImagePart, ToolCall } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
@@ -28,7 +29,7 @@ export interface AssistantParts {
   /** The content, where it is one text; undefined where it is a list of parts. */
   readonly text: string | undefined
   readonly content: readonly Block[]
-  /** Rendered calls, in order. */
+  /** The rendered calls in order. */
   readonly calls: readonly Block[]
 }
 
@@ -45,7 +46,7 @@ export interface BlockFormat<Context> {
   result(result: {
     readonly id: string
     readonly name: string
-    /** As the client sent it, where it is one text that is not blank. */
+    /** The content as the client sent it, if it is one text that is not blank. */
     readonly text: string | undefined
     readonly content: readonly Block[]
   }): readonly Block[]
@@ -59,10 +60,10 @@ export interface BlockFormat<Context> {
 }
 
 export interface ConversationSettings {
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
   readonly price: Price | undefined
-  /** Whether earlier thinking goes back. */
+  /** Whether earlier thinking is sent back. */
   readonly returnsContext: boolean
   /** Whether the last message may be the assistant's. */
   readonly prefill: boolean
@@ -89,7 +90,7 @@ interface UserGroup {
 interface AssistantGroup {
   readonly role: 'assistant'
   readonly content: Block[]
-  /** By the client's id of the call. */
+  /** The open calls by the client's ID. */
   readonly calls: Map<string, OpenCall>
 }
 interface OpenCall {

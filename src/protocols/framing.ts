@@ -143,7 +143,7 @@ function readFrames(text: string, frames: Frame[], block: Block): void {
   }
 }
 
-/** One frame of any shape. @returns where the next one begins. */
+/** Reads one frame of any shape. @returns where the next one begins. */
 function readFrame(text: string, from: number, out: { readonly frames: Frame[]; readonly block: Block }): number {
   let event = ''
   let data: string | undefined

@@ -5,23 +5,29 @@
 import { checkJsonBytes } from '../domain/json-body.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
 
-/** Tells these texts from those that providers make. */
+/** Distinguishes these texts from those of providers. */
 const PREFIX = 'turnpike_context_1_'
-/** Of the JSON text. Larger contexts are not returned, as clients would have to send them with each request. */
+/**
+ * The bytes of the JSON text. Larger contexts are not returned, because clients would have to send them with each
+ * request.
+ */
 export const MAX_OPAQUE_CONTEXT_BYTES = 4 * 1024 * 1024
 
-/** @param context A value of `provider_context`: `{protocol: context}`. @returns undefined for one that is too large. */
+/**
+ * @param context A value of `provider_context`: `{protocol: context}`.
+ * @returns undefined for one that is too large.
+ */
 export function encodeContext(context: Json): string | undefined {
   const bytes = Buffer.from(JSON.stringify(context))
   return bytes.length > MAX_OPAQUE_CONTEXT_BYTES ? undefined : PREFIX + bytes.toString('base64url')
 }
 
-/** Whether the text claims to be one of ours. No provider must get it. */
+/** Returns whether the text claims to be a context of the gateway, which no provider must receive. */
 export function isOpaqueContext(text: string): boolean {
   return text.startsWith(PREFIX)
 }
 
-/** @returns undefined for any text that `encodeContext` would not make. */
+/** @returns undefined for any text that `encodeContext` would not return. */
 export function decodeContext(text: string): Json | undefined {
   if (!isOpaqueContext(text)) return undefined
   const encoded = text.slice(PREFIX.length)

@@ -3,7 +3,7 @@ import type { ChatRequest, ReasoningEffort, Tool, ToolCall } from '../domain/cha
 import { GatewayError } from '../domain/errors.ts'
 import { isRecord } from '../lib/json.ts'
 
-/** For a parameter that a provider cannot honour, where leaving it out would change the answer. */
+/** Returns the error for a parameter that a provider cannot apply and whose omission would change the answer. */
 export function unsupportedParameter(
   param: string,
   message = `The provider of this model does not support '${param}'.`,
@@ -82,7 +82,7 @@ function asFunction({ custom, ...tool }: Tool): Tool {
   return { type: 'function', function: { name, ...(text !== '' && { description: text }), parameters: TEXT_INPUT } }
 }
 
-/** A provider that does not enforce a grammar can still show it to the model. */
+/** Renders a grammar as text for the model, for providers that do not enforce it. */
 function grammarText(format: unknown): string {
   const grammar = isRecord(format) && isRecord(format['grammar']) ? format['grammar'] : {}
   const { syntax, definition } = grammar
@@ -112,7 +112,7 @@ export function refuseSamplingControls(request: ChatRequest): void {
  */
 export interface RequestedThinking {
   readonly type: 'enabled' | 'adaptive' | 'disabled'
-  /** In tokens. */
+  /** The budget in tokens. */
   readonly budget: number | undefined
   /** Whether the thinking's text is shown: `summarized` or `omitted`. */
   readonly display: string | undefined

@@ -18,7 +18,7 @@ export interface WireRequest {
   readonly warnings: readonly string[]
 }
 
-/** What rendering needs beside the request. */
+/** The inputs of rendering besides the request. */
 export interface RenderTarget {
   /** The provider's own name of the model. */
   readonly model: string
@@ -44,7 +44,7 @@ export interface FrameDecoderOptions {
   readonly maxEventBytes: number
 }
 
-/** One per response body. */
+/** Decodes the frames of one response body. */
 export interface FrameDecoder {
   /**
    * Appends the frames that are complete with these bytes, which may be changed afterwards.
@@ -69,12 +69,12 @@ export interface StreamParser {
   end(events: ChatEvent[]): void
 }
 
-/** An answer that is not 2xx, or whose body says that it should not have been. */
+/** An answer that is not 2xx, or whose body reports that it should not have been. */
 export interface WireError {
   readonly status: number
-  /** Lower-case names. */
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>
-  /** As received, at most 64 KiB of it; need not be JSON. */
+  /** The body as received, at most 64 KiB of it. It need not be JSON. */
   readonly body: string
 }
 
@@ -99,7 +99,7 @@ export interface ProviderFailure {
   readonly kind: FailureKind
   /** The provider's own message, cleaned of markup; safe to show for `rejected`, `context_length`, `content_filter`. */
   readonly message: string
-  /** Of the body where it names one, else of the answer; 0 where the gateway found the failure and wrote `message`. */
+  /** The status in the body, else of the answer; 0 if the gateway found the failure and wrote `message`. */
   readonly status: number
   /** Offending parameter, as the provider names it. */
   readonly param?: string | undefined

@@ -22,10 +22,10 @@ import {
 
 /** Providers that a request names in one list. */
 export const MAX_NAMED_PROVIDERS = 100
-/** Models of one request. */
+/** The models of one request. */
 export const MAX_REQUESTED_MODELS = 10
 
-/** Names of the fields, for APIs that list what they know. */
+/** The names of the fields, for APIs that list the fields they know. */
 export const ROUTING_FIELDS = ['models', 'provider', 'route'] as const
 
 /** The fields of a body that is translated for the chat-completions parser. */
@@ -63,7 +63,7 @@ export function firstOf(models: unknown): unknown {
   return first ?? refuse('invalid_value', 'models', '`models` must not be empty where there is no `model`.')
 }
 
-/** The only valid value. */
+/** Accepts only `fallback`, the only valid value. */
 export function checkRoute(value: unknown, name: string): void {
   oneOf(value, name, ['fallback'])
 }

@@ -10,7 +10,7 @@ import { unsupportedParameter } from './parameters.ts'
 
 /** How the uses of one tool are limited and counted, for one call of a provider. */
 export interface ToolUse {
-  /** Undefined: unlimited. */
+  /** Undefined if unlimited. */
   readonly limit: number | undefined
   /**
    * `uses` (the default): as reported, up to `limit`. `calls`: once for each call that used it, however often. `always`:
@@ -21,7 +21,7 @@ export interface ToolUse {
   readonly param?: string
 }
 
-/** By name in prices. */
+/** The uses by name in prices. */
 export type ToolUses = Readonly<Record<string, ToolUse>>
 
 /**
@@ -127,7 +127,7 @@ function sumOfLimits(one: number | undefined, other: number | undefined): number
   return one === undefined || other === undefined ? undefined : one + other
 }
 
-/** Whether a body field requests a web search: OpenAI's `web_search_options`. */
+/** Returns whether a body field requests a web search: OpenAI's `web_search_options`. */
 export function requestsSearch({ extra }: Pick<ChatRequest, 'extra'>): boolean {
   const { web_search_options: options } = extra
   return options !== undefined && options !== null

@@ -19,7 +19,9 @@ export function putSome(usage: MutableUsage, field: TokenField, value: number | 
   if (value !== undefined && value > 0) usage[field] = value
 }
 
-/** More than any provider has. Limited, since usage is copied with every report. */
+/**
+ * The names of tools, more than any provider has. Their number is limited because usage is copied with every report.
+ */
 export const MAX_TOOL_NAMES = 64
 
 /** Returns the first 64 uses by the wire's names; undefined for other values than objects. */

@@ -21,7 +21,7 @@ export function vectorEvents(values: readonly unknown[], promptTokens: number | 
   return events
 }
 
-/** Of an answer that is no generated text. */
+/** Returns the usage of an answer without generated text. */
 export function inputUsage(promptTokens: number): Usage {
   return { promptTokens, completionTokens: 0 }
 }

@@ -69,7 +69,7 @@ function readEntry(block: Json): ContextEntry | undefined {
   return undefined
 }
 
-/** Whether text and calls are unchanged, and end in something that may end a message. */
+/** Returns whether text and calls are unchanged and end with a block that may end a message. */
 function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [] }: ChatMessage): boolean {
   const text = content ?? ''
   if (typeof text !== 'string') return false

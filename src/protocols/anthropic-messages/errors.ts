@@ -82,7 +82,7 @@ function kindOfStatus(status: number, byType: FailureKind | undefined): FailureK
   return byType === 'rejected' || status >= 500 ? (byType === 'overloaded' ? byType : byStatus) : byType
 }
 
-/** Milliseconds until the exhausted limits reset; undefined: no header says so. */
+/** Returns the milliseconds until the exhausted limits reset. Undefined if no header reports it. */
 function limitResetMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const resets = LIMITS.filter((name) => headers[`anthropic-ratelimit-${name}-remaining`] === '0')
     .map((name) => Date.parse(headers[`anthropic-ratelimit-${name}-reset`] ?? ''))

@@ -13,7 +13,7 @@ import { unsupportedContent } from '../parameters.ts'
 import { type ContextEntry, contextOf, weave } from './context.ts'
 
 interface MessageSettings extends ConversationSettings {
-  /** Values of `anthropic-beta`. */
+  /** The values of `anthropic-beta`. */
   readonly betas: Set<string>
 }
 
@@ -77,7 +77,7 @@ function limitBreakpoints(cached: readonly Block[], warnings: Set<string>): void
   if (surplus.length > 0) warnings.add('prompt_cache_breakpoint')
 }
 
-/** One text, unless a part of it is marked for the cache. */
+/** Renders the system prompt as one text, unless a part of it is marked for the cache. */
 function renderSystem(blocks: readonly Block[]): RenderedMessages['system'] {
   if (blocks.length === 0) return undefined
   if (blocks.some((block) => block['cache_control'] !== undefined)) return blocks

@@ -34,7 +34,7 @@ export interface ModelTraits {
   readonly maxOutputTokens: number
 }
 
-/** Before thinking. */
+/** The traits of models before thinking. */
 const CLASSIC: ModelTraits = {
   thinking: 'none',
   thinksByDefault: false,
@@ -118,7 +118,10 @@ interface ParsedName {
   readonly version: Version
 }
 
-/** `claude-sonnet-4-5-20250929`, `claude-opus-4.8`, and the older order `claude-3-5-haiku-latest`. */
+/**
+ * Parses names such as `claude-sonnet-4-5-20250929` and `claude-opus-4.8`, and the older order
+ * `claude-3-5-haiku-latest`.
+ */
 function parseName(name: string): ParsedName | undefined {
   const current = /claude-([a-z]+)-(\d{1,2})(?:[.-](\d{1,2}))?(?!\d)/.exec(name)
   if (current !== null) return parsedName(current[1], current[2], current[3])

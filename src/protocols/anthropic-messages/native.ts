@@ -25,7 +25,7 @@ export function isBuiltInTool({ type }: Json): boolean {
 
 const BETA = /^[\w.-]{1,100}$/
 
-/** Values of `anthropic-beta`. */
+/** Returns the values of `anthropic-beta`. */
 export function betasOf(native: NativeRequest | undefined): string[] {
   const values = native?.headers['anthropic-beta']?.split(',') ?? []
   return values.map((value) => value.trim()).filter((value) => BETA.test(value))
@@ -162,7 +162,7 @@ function withPricedParts(value: unknown, caching: Caching): unknown {
 export interface PlannedTools extends Pick<NativeSettings, 'price' | 'warnings'> {
   /** The functions of the translated request: functions that it omits are omitted here. */
   readonly functions: readonly Block[]
-  /** Those that run at the provider, in the order of the request. */
+  /** The tools that run at the provider, in the order of the request. */
   readonly serverTools: readonly Block[]
 }
 
@@ -187,7 +187,7 @@ export function renderNativeTools({ body }: NativeRequest, planned: PlannedTools
   return tools.length === 0 ? undefined : tools
 }
 
-/** For models that do not support `strict`; the request then has a warning. */
+/** Removes `strict` for models that do not support it; the request then has a warning. */
 function withoutStrict({ strict: _, ...tool }: Json): Json {
   return tool
 }

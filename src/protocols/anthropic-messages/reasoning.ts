@@ -33,7 +33,7 @@ export interface ThinkingPlan {
   readonly thinking: Block | undefined
   /** `output_config.effort`. */
   readonly effort: Effort | undefined
-  /** In tokens, where thinking has one. */
+  /** The budget in tokens if thinking has one. */
   readonly budget: number | undefined
   /** Whether the model will think, so that earlier thinking must be returned. */
   readonly isOn: boolean
@@ -81,7 +81,7 @@ function planEffort(request: ChatRequest, planning: ThinkingPlanning): ThinkingP
   return planBudget(Math.min(BUDGETS[effort], Math.max(MIN_BUDGET, Math.floor(planning.limit * BUDGET_SHARE))))
 }
 
-/** Whether a model that thinks by a budget can do so in this request. */
+/** Returns whether a model that thinks by a budget can do so in this request. */
 function mayThink({ messages }: ChatRequest, { traits, limit, isForced }: ThinkingPlanning): boolean {
   return traits.thinking === 'budget' && !isForced && limit > MIN_BUDGET && !hasLostThinking(messages)
 }
@@ -167,7 +167,7 @@ function startOfToolLoop(messages: readonly ChatMessage[]): ChatMessage | undefi
   return start
 }
 
-/** Whether nothing of the message would be rendered. */
+/** Returns whether nothing of the message would be rendered. */
 function isBlank({ content, refusal, tool_calls: calls = [] }: ChatMessage): boolean {
   if (calls.length > 0 || (refusal ?? '').trim() !== '') return false
   if (typeof content === 'string') return content.trim() === ''

@@ -40,7 +40,7 @@ export function renderRequest(original: ChatRequest, target: RenderTarget): Wire
   return { path: '/v1/messages', body: JSON.stringify(body), headers, warnings: [...warnings] }
 }
 
-/** All but the last are translated. */
+/** The forwarded fields, of which all but the last are translated. */
 export const FORWARDS: ForwardedFields = {
   fields: ['top_k', 'thinking', 'safety_identifier', 'web_search_options', 'cache_control'],
   source: { url: 'https://platform.claude.com/docs/en/api/messages', read: '2026-11-20' },
@@ -51,9 +51,9 @@ interface Rendering {
   readonly target: RenderTarget
   readonly fields: Fields
   readonly traits: ModelTraits
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
-  /** Values of `anthropic-beta`. */
+  /** The values of `anthropic-beta`. */
   readonly betas: Set<string>
 }
 
@@ -130,7 +130,7 @@ function defaultLimit({ budget, isOn }: ThinkingPlan, { maxOutputTokens }: Model
   return Math.min(maxOutputTokens, DEFAULT_ANSWER_TOKENS + forThinking)
 }
 
-/** Rejects what changes the answer and has no counterpart. Values without effect pass. */
+/** Rejects parameters that change the answer and have no counterpart. Values without effect pass. */
 function refuseUnsupported(request: ChatRequest, forwarding: Pick<Forwarding, 'target' | 'warnings'>): void {
   refuseSamplingControls(request)
   if (pricedField('modalities', request.modalities, forwarding) !== undefined) throw unsupportedParameter('modalities')
@@ -184,7 +184,7 @@ interface UserMetadata {
   readonly user_id: string
 }
 
-/** Of the hints, the API supports only the user's id. */
+/** Renders metadata: of the hints, the API supports only the user's ID. */
 function renderMetadata(request: ChatRequest, fields: Fields, warnings: Set<string>): UserMetadata | undefined {
   const { user, metadata, seed, store, prediction } = request
   const { safety_identifier: identifier = user } = fields

@@ -1,5 +1,6 @@
 /**
- * Parses a whole answer into the same events as a stream, with the readers that both share. The wire is checked by hand.
+ * Parses a whole answer into the same events as a stream, with the readers that both share. The wire is checked by
+ * hand.
  * Invalid values read as absent, unless the answer would lose something by it.
  *
  * Source: https://platform.claude.com/docs/en/api/messages, and recorded answers.
@@ -21,13 +22,13 @@ interface Reading {
   /** UTF-16 units of text so far. */
   textLength: number
   readonly annotations: UrlCitation[]
-  /** Of the block before. */
+  /** The type of the previous block. */
   lastType: unknown
 }
 
 /**
- * An empty content is an answer; one without a stop reason has no finish event.
- * @throws ProviderError for no JSON, an error in its place, no content.
+ * Parses an answer. Empty content is an answer; without a stop reason it has no finish event.
+ * @throws ProviderError if the body is not JSON, is an error, or has no content.
  */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseAnswer(body)
@@ -72,7 +73,9 @@ function parseAnswer(body: string): Json {
   return answer
 }
 
-/** Blocks of other types (the provider's own tools and containers, later additions) are for clients of this API only. */
+/**
+ * Blocks of other types (the provider's own tools and containers, later additions) are for clients of this API only.
+ */
 function readBlock(block: Json, reading: Reading): void {
   const { events, entries } = reading
   const { type, text, thinking, signature, data } = block
@@ -97,7 +100,7 @@ function readBlock(block: Json, reading: Reading): void {
 
 const TYPES: ReadonlySet<unknown> = new Set(['text', 'tool_use', 'thinking', 'redacted_thinking'])
 
-/** Whether only clients of this API know the type of block. */
+/** Returns whether only clients of this API know the type of block. */
 export function isForeign(type: unknown): boolean {
   return typeof type === 'string' && !TYPES.has(type)
 }
@@ -111,7 +114,10 @@ export function citationEvent(citation: Json): NativeEvent {
   return nativeEvent('delta', { type: 'citations_delta', citation })
 }
 
-/** Fields of a message, or of the event that ends it, that the gateway does not read; undefined: none. */
+/**
+ * Returns the fields of a message, or of the event that ends it, that the gateway does not read. Undefined if there
+ * are none.
+ */
 export function otherFields(message: Json): NativeEvent | undefined {
   const { usage } = message
   const fields = OTHER_FIELDS.flatMap((name) => (isRecord(message[name]) ? [[name, message[name]] as const] : []))
@@ -140,7 +146,7 @@ function readCall(block: Json, reading: Reading): void {
     return
   }
   const toolIndex = reading.toolCount++
-  const id = textOf(block['id']) || madeUpCallId(messageId, toolIndex)
+  const id = textOf(block['id']) || generatedCallId(messageId, toolIndex)
   events.push({ type: 'tool-call', index: 0, toolIndex, id, name, arguments: input })
   entries.push({ type: 'tool_use', id })
 }
@@ -169,11 +175,11 @@ export function parseFinish(raw: string, calledTools: boolean): FinishReason {
   return (reason ?? 'stop') === 'stop' ? (calledTools ? 'tool_calls' : 'stop') : (reason ?? 'stop')
 }
 
-/** The part of a message's id that is looked at, for each call anew. */
+/** The characters of a message's ID that are examined, once for each call. */
 const LONGEST_ID = 256
 
 /** An ID for calls of hosts that give none: unique within a conversation as far as the host's message ids are. */
-export function madeUpCallId(messageId: string, toolIndex: number): string {
+export function generatedCallId(messageId: string, toolIndex: number): string {
   return `toolu_${messageId
     .slice(-LONGEST_ID)
     .replace(/[^A-Za-z0-9_-]/g, '')
@@ -198,14 +204,14 @@ export function citePages(
 export interface Counts {
   readonly input?: number
   readonly cacheRead?: number
-  /** All lifetimes together. */
+  /** The tokens of all lifetimes together. */
   readonly cacheWrite?: number
   readonly cacheWrite1h?: number
   readonly output?: number
   readonly thinking?: number
   /** Uses by the wire's names: `web_search_requests`, … */
   readonly toolUses?: Json
-  /** Undefined: the standard one. */
+  /** Undefined for the standard tier. */
   readonly serviceTier?: string
 }
 
@@ -223,7 +229,7 @@ export function readCounts(value: unknown): Counts {
     thinking: count(details['thinking_tokens']),
     cacheWrite1h: count(lifetimes['ephemeral_1h_input_tokens']),
     toolUses: firstToolUses(toolUses),
-    // Fast mode is a speed of its own, at prices of its own.
+    // Fast mode has its own prices.
     serviceTier: value['speed'] === 'fast' ? 'fast' : serviceTierOf(value['service_tier']),
   })
 }

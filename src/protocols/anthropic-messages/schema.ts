@@ -7,11 +7,11 @@ import { isRecord, type Json } from '../../lib/json.ts'
 
 export interface FittedSchema {
   readonly schema: Json
-  /** Whether constraints were dropped; every value that the original allows is still valid. */
+  /** Whether constraints were dropped. Every value that the original allows remains valid. */
   readonly isLoosened: boolean
 }
 
-/** Kept unchanged. */
+/** The keywords that are kept unchanged. */
 const KEPT: ReadonlySet<string> = new Set([
   'type',
   'title',
@@ -22,7 +22,7 @@ const KEPT: ReadonlySet<string> = new Set([
   'required',
   '$ref',
 ])
-/** Without effect on values; dropped. */
+/** The keywords without effect on values, which are dropped. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   '$schema',
   '$id',

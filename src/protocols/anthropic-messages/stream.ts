@@ -10,8 +10,8 @@ import {
   type Counts,
   citationEvent,
   citePages,
+  generatedCallId,
   isForeign,
-  madeUpCallId,
   nativeEvent,
   otherFields,
   parseFinish,
@@ -24,7 +24,7 @@ import {
 /** A content block so far. */
 interface OpenBlock {
   readonly kind: 'text' | 'thinking' | 'redacted_thinking' | 'tool' | 'answer' | 'other'
-  /** Of tools. */
+  /** The ID of a tool call. */
   readonly id: string
   readonly toolIndex: number
   /** The whole input, where a server sends it with the start of the block. */
@@ -34,24 +34,24 @@ interface OpenBlock {
   thinking: string
   signature: string
   readonly data: string
-  /** Of text, as on the wire; at most 256. */
+  /** The citations of a text as on the wire; at most 256. */
   readonly citations: Json[]
 }
 
 interface State {
-  /** Where the current push appends. */
+  /** The events of the current push. */
   events: ChatEvent[]
-  /** In order of their start. */
+  /** The blocks in order of their start. */
   readonly blocks: OpenBlock[]
-  /** By their index on the wire. */
+  /** The open blocks by their index on the wire. */
   readonly open: Map<unknown, OpenBlock>
   messageId: string
   toolCount: number
   counts: Counts
-  /** Whether `counts` changed since they were emitted. */
+  /** Whether `counts` changed since they were last emitted. */
   hasNewCounts: boolean
   hasBegun: boolean
-  /** Whether the client may have seen something. */
+  /** Whether the client may have received something. */
   hasEmitted: boolean
   stopReason: string
   stopSequence: ReturnType<typeof stopSequenceOf>
@@ -59,9 +59,9 @@ interface State {
 }
 
 /**
- * One per call. Finish and context are emitted at `message_stop`, which alone ends a stream. The counts of the first event
- * wait for the first content, so that an earlier error precedes the answer; its count of output tokens is ignored, since
- * it is only a beginning.
+ * One per call. Finish and context are emitted at `message_stop`, which alone ends a stream. The counts of the first
+ * event wait for the first content, so that an earlier error precedes the answer; its count of output tokens is
+ * ignored, since it is only a beginning.
  */
 export function streamParser(): StreamParser {
   const state: State = {
@@ -170,7 +170,7 @@ function startBlock(state: State, event: Json): void {
     // Counts uses here as well as in the last event, for streams that break off before it.
     state.counts = withResult(state.counts, wire)
     state.hasNewCounts = true
-    emitCounts(state) // the model has begun to work
+    emitCounts(state) // the model has begun, so the provider charges
     if (kind === 'other' && isForeign(wire['type'])) emit(state, nativeEvent('start', wire))
     if (kind === 'thinking' && thinking !== '') emit(state, { type: 'reasoning', index: 0, text: thinking })
   }
@@ -183,7 +183,7 @@ function openBlock(state: State, wire: Json): OpenBlock {
   const toolIndex = kind === 'tool' ? state.toolCount++ : 0
   return {
     kind,
-    id: kind === 'tool' ? textOf(wire['id']) || madeUpCallId(state.messageId, toolIndex) : '',
+    id: kind === 'tool' ? textOf(wire['id']) || generatedCallId(state.messageId, toolIndex) : '',
     toolIndex,
     input: isRecord(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '',
     emittedLength: 0,

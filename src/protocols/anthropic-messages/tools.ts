@@ -1,10 +1,10 @@
 /**
  * Renders tools, the choice among them, and structured output: by the API's own means where a model has them, else by a
- * tool that stands for the answer. Tools that run at the API are all sent with `max_uses`, since it publishes no maximum;
- * `web_search_options`, OpenAI's field for a search, becomes such a tool.
+ * tool that stands for the answer. Tools that run at the API are all sent with `max_uses`, since it publishes no
+ * maximum; `web_search_options`, OpenAI's field for a search, becomes such a tool.
  *
- * Source: Claude Docs, "Web search tool" and "Web fetch tool": `max_uses`; a fee for each search that succeeded, none for
- * a fetch; results count as input tokens.
+ * Source: Claude Docs, "Web search tool" and "Web fetch tool": `max_uses`; a fee for each search that succeeded, none
+ * for a fetch; results count as input tokens.
  */
 import type { ChatMessage, ChatRequest, ResponseFormat, ServerTool, Tool } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -16,17 +16,17 @@ import type { ModelTraits } from './models.ts'
 import { nativeOf } from './native.ts'
 import { fitSchema } from './schema.ts'
 
-/** The API's own limit. */
+/** The limit of the API. */
 const MAX_STRICT_TOOLS = 20
 const NO_PARAMETERS = { type: 'object', properties: {} } as const
 
 export interface ToolPlan {
-  /** Undefined: none. */
+  /** Undefined if there are none. */
   readonly tools: readonly Block[] | undefined
   readonly choice: Block | undefined
   /** Whether a call is forced. */
   readonly isForced: boolean
-  /** For models whose calls cannot be forced. */
+  /** The instruction for models whose calls cannot be forced. */
   readonly instruction: string | undefined
 }
 
@@ -55,7 +55,7 @@ export function planTools(request: ChatRequest, planning: ToolPlanning): ToolPla
 
 interface Offer {
   readonly tools: readonly Tool[]
-  /** Undefined: the client made none. */
+  /** Undefined if the client made no choice. */
   readonly choice: Choice | undefined
 }
 
@@ -130,11 +130,11 @@ function instructionFor(choice: Choice): string {
 const JSON_INSTRUCTION =
   'Answer with exactly one JSON object and nothing else: no text around it, no explanation, no code fence.'
 
-/** At most one of them is set. */
+/** The format of the answer, of which at most one field is set. */
 interface AnswerFormat {
   /** `output_config.format`. */
   readonly outputFormat?: Block
-  /** Called in place of an answer; its input is the answer. */
+  /** A tool that is called instead of an answer; its input is the answer. */
   readonly answerTool?: Block
   /** Added to the system messages. */
   readonly instruction?: string
@@ -200,7 +200,7 @@ interface Sending {
   readonly betas: Set<string>
 }
 
-/** @throws GatewayError `unsupported_parameter` for tools without a price, and those that the API has not. */
+/** @throws GatewayError `unsupported_parameter` for tools without a price, and for those that the API does not have. */
 export function renderServerTools(request: ChatRequest, { target, warnings, betas }: Sending): readonly Block[] {
   const isFree = ({ name }: ServerTool): boolean =>
     nativeOf(request) !== undefined && target.price !== undefined && toolFee(name, target.price) === 0

@@ -10,7 +10,7 @@ import { citationEvent, citePages } from '../anthropic-messages/response.ts'
 import type { UrlCitation } from '../server-tools.ts'
 import { count } from '../usage-fields.ts'
 
-/** Of one block. */
+/** The citations of one block. */
 export interface Cited {
   /** The text of the block within the answer's, in UTF-16 units. */
   readonly start: number

@@ -22,7 +22,7 @@ interface Meaning {
   readonly status: number
 }
 
-/** By type in lower case, without `exception`. */
+/** The meanings by type in lower case, without `exception`. */
 const TYPES: Readonly<Record<string, Meaning>> = {
   validation: { kind: 'rejected', status: 400 },
   validationerror: { kind: 'rejected', status: 400 },
@@ -52,7 +52,7 @@ const TYPES: Readonly<Record<string, Meaning>> = {
   internalfailure: { kind: 'failed', status: 500 },
 }
 
-/** Only these rules read the text of a message. They only make `rejected` more specific. */
+/** Only these rules read the text of a message, and they only make `rejected` more specific. */
 export const MESSAGE_RULES: readonly (MessageRule & { readonly recording: string })[] = [
   { pattern: /input tokens exceeded/i, kind: 'context_length', recording: 'bedrock/converse-error-400-2.json' },
 ]
@@ -65,7 +65,7 @@ export function parseError({ status, headers, body }: WireError, now: number): P
 }
 
 export interface ServiceError {
-  /** Of the answer; a 2xx gives way to what the type usually has. */
+  /** The status of the answer. A 2xx is replaced by the usual status of the type. */
   readonly status: number
   /** Unchanged, with its namespace; '' if it is in the body. */
   readonly type: string
@@ -86,7 +86,10 @@ export function failureOf({ status, type, body }: ServiceError): ProviderFailure
   return { kind: specificKind(kind, message), message: failureMessage(message, actual, redact), status: actual }
 }
 
-/** `ThrottlingException:http://…`, `com.amazon.coral.service#UnknownOperationException`, `throttlingException`. */
+/**
+ * Looks up `ThrottlingException:http://…`, `com.amazon.coral.service#UnknownOperationException`,
+ * `throttlingException`.
+ */
 function meaningOf(type: string): Meaning | undefined {
   const name = (type.split(':')[0] ?? '').split('#').at(-1) ?? ''
   const key = name.toLowerCase().replace(/exception$/, '')
@@ -98,7 +101,7 @@ function specificKind(kind: FailureKind, message: string): FailureKind {
   return kindByMessage(MESSAGE_RULES, message) ?? kind
 }
 
-/** Names of resources, ids of access keys, and numbers of accounts. */
+/** Removes names of resources, IDs of access keys, and numbers of accounts. */
 function redact(text: string): string {
   return text
     .replace(/\barn:aws[\w-]*:[^\s,;)]+/g, '[redacted]')

@@ -42,7 +42,7 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
 export interface MessageSettings extends ConversationSettings {
   /** Whether the request has tools: without them, calls and results can only be rendered as text. */
   readonly tools: boolean
-  /** Whether the model takes cache points. */
+  /** Whether the model supports cache points. */
   readonly caches: boolean
   /** Whether the model cites documents. */
   readonly cites: boolean
@@ -137,7 +137,9 @@ function renderFile({ file }: FilePart, { path, documentNames, isCited }: FileSe
   return { document: isCited ? { ...document, citations: { enabled: true } } : document }
 }
 
-/** Clients are not trusted: what is no text is no document. Undefined: there is none. */
+/**
+ * Returns the text of a document. Undefined if there is none: clients are not trusted, so other values do not count.
+ */
 function citedText(citable: Citable | undefined, documentNames: UniqueNames): Block | undefined {
   const { title, source } = citable ?? {}
   const isList = Array.isArray(source) && source.every((text: unknown) => typeof text === 'string')
@@ -148,8 +150,8 @@ function citedText(citable: Citable | undefined, documentNames: UniqueNames): Bl
 }
 
 /**
- * The API takes letters, digits, single spaces, hyphens, parentheses and square brackets, and each name once, without the
- * format's suffix.
+ * Returns a name that the API accepts: letters, digits, single spaces, hyphens, parentheses and square brackets,
+ * unique, and without the format's suffix.
  */
 function documentName(filename = '', names: UniqueNames): string {
   const bare = filename

@@ -34,13 +34,13 @@ export function familyOf(model: string): ModelFamily {
   return { kind: 'other' }
 }
 
-/** Whether the model supports structured output; for unknown models the service decides. */
+/** Returns whether the model supports structured output; for unknown models the service decides. */
 export function holdsToSchema(family: ModelFamily): boolean {
   if (family.kind === 'claude') return family.traits.structuredOutput
   return family.kind === 'other'
 }
 
-/** Whether a conversation may end with the beginning of the answer. */
+/** Returns whether a conversation may end with the beginning of the answer. */
 export function takesPrefill(family: ModelFamily): boolean {
   return family.kind !== 'claude' || family.traits.prefill
 }
@@ -57,11 +57,11 @@ export function takesCachePoints(model: string): boolean {
 }
 
 export interface ReasoningPlan {
-  /** For `additionalModelRequestFields`. */
+  /** The fields for `additionalModelRequestFields`. */
   readonly fields: Json
-  /** Whether earlier reasoning goes back. */
+  /** Whether earlier reasoning is sent back. */
   readonly replays: boolean
-  /** Whether thinking is on; the model then takes no sampling parameters. */
+  /** Whether thinking is on. The model then accepts no sampling parameters. */
   readonly thinks: boolean
   /** The limit of the answer where the client gave none and thinking needs one. */
   readonly maxTokens?: number
@@ -80,7 +80,7 @@ interface PlanInput {
 
 /** The least budget of thinking, in tokens. */
 const MIN_BUDGET = 1024
-/** Reserved for the answer where no limit is known. */
+/** The tokens reserved for the answer if no limit is known. */
 const ANSWER_TOKENS = 4096
 const BUDGETS: Readonly<Record<ReasoningEffort, number>> = {
   none: 0,
@@ -143,7 +143,7 @@ function planBudget({ request, target, forced, warnings }: PlanInput): Reasoning
   return { fields, replays: true, thinks: true, ...(limited === undefined ? { maxTokens: limit } : {}) }
 }
 
-/** Whether the current tool loop has calls whose reasoning the client did not return. */
+/** Returns whether the current tool loop has calls whose reasoning the client did not return. */
 function hasLostReasoning(messages: readonly ChatMessage[]): boolean {
   const start = messages.findLastIndex(({ role }) => role === 'user')
   return messages
@@ -194,7 +194,7 @@ function planNova({ request, target, warnings }: PlanInput): ReasoningPlan {
   return { ...NOTHING, fields, unlimited: level === 'high' }
 }
 
-/** Whether less is held than the model's longest answer, or that is unknown. */
+/** Returns whether the hold covers less than the model's longest answer, or that is unknown. */
 function isLowered({ outputTokens, maxOutputTokens }: RenderTarget): boolean {
   return outputTokens !== undefined && (maxOutputTokens === undefined || outputTokens < maxOutputTokens)
 }

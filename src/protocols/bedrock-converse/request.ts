@@ -25,7 +25,7 @@ import {
   takesPrefill,
 } from './models.ts'
 
-/** With thinking, a model that takes `top_p` at all takes it only from here. */
+/** With thinking, a model that supports `top_p` accepts no lower value. */
 const LEAST_TOP_P = 0.95
 
 /** @throws GatewayError `unsupported_parameter`, `unsupported_content` or `invalid_value`, with `param`. */
@@ -53,7 +53,7 @@ export function renderRequest(requested: ChatRequest, target: RenderTarget): Wir
   }
 }
 
-/** All are translated, as far as the model's family supports them. */
+/** The forwarded fields, which are all translated as far as the model's family supports them. */
 export const FORWARDS: ForwardedFields = {
   fields: ['top_k', 'thinking'],
   source: {
@@ -62,7 +62,7 @@ export const FORWARDS: ForwardedFields = {
   },
 }
 const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
-/** Values of `serviceTier.type`. */
+/** The values of `serviceTier.type`. */
 const SERVICE_TIERS: readonly string[] = ['flex', 'priority']
 
 interface Rendering {
@@ -104,7 +104,7 @@ function renderBody(rendering: Rendering): object {
   return withOthers(body, others, warnings)
 }
 
-/** Each vendor has its own field for it, and some models have none. */
+/** Renders `top_k`, for which each vendor has its own field and some models have none. */
 function renderTopK(topK: unknown, { family, reasoning, warnings }: Rendering): Json {
   if (topK === undefined) return {}
   const isFree = family.kind !== 'claude' || (family.traits.sampling !== 'none' && !reasoning.thinks)
@@ -115,7 +115,7 @@ function renderTopK(topK: unknown, { family, reasoning, warnings }: Rendering): 
 }
 
 interface Thinking extends Pick<Rendering, 'family' | 'warnings'> {
-  /** As the client sent it. */
+  /** The field as the client sent it. */
   readonly thinking: unknown
 }
 
@@ -174,7 +174,7 @@ function renderSampling({ request, family, reasoning, warnings }: Sampled): Json
   return { temperature, topP }
 }
 
-/** Hints without a counterpart. */
+/** Warns of hints without a counterpart. */
 function warnDropped(request: ChatRequest, warnings: Set<string>): void {
   const { seed, user, metadata, store, prediction } = request
   if (seed !== undefined) warnings.add('seed')
@@ -195,11 +195,11 @@ interface ToolPlan {
   readonly choice: Choice | undefined
   /** Whether a tool call is forced. */
   readonly forced: boolean
-  /** For `outputConfig`; undefined: none. */
+  /** The value for `outputConfig`. Undefined if there is none. */
   readonly outputConfig: Json | undefined
-  /** For `additionalModelRequestFields`. */
+  /** The fields for `additionalModelRequestFields`. */
   readonly fields: Json
-  /** For the system prompt. */
+  /** The instructions for the system prompt. */
   readonly instructions: readonly string[]
 }
 
@@ -232,13 +232,13 @@ function planTools(input: ToolInput): ToolPlan {
 
 interface OfferedTools {
   readonly tools: readonly Tool[]
-  /** Undefined: the client made no choice. */
+  /** Undefined if the client made no choice. */
   readonly mode: 'none' | 'auto' | 'required' | undefined
   /** The one tool to be called. */
   readonly name?: string
 }
 
-/** `allowed_tools` is the same as offering only these tools. */
+/** Returns the offered tools: `allowed_tools` has the effect of offering only these. */
 function offeredTools({ tools = [], toolChoice: choice }: ChatRequest): OfferedTools {
   if (tools.some((tool) => tool.function.name === ANSWER_TOOL)) {
     throw new GatewayError('invalid_value', `No tool may be called '${ANSWER_TOOL}'.`, { param: 'tools' })
@@ -267,7 +267,7 @@ function renderChoice({ mode, name }: OfferedTools): Choice | undefined {
   return mode === 'auto' ? { auto: {} } : undefined
 }
 
-/** Only Claude can be limited to one call at a time; the choice is then sent in its own format. */
+/** Limits Claude to one call at a time, in its own format; other models cannot be limited. */
 function serialChoice(family: ModelFamily, choice: Choice | undefined): Pick<ToolPlan, 'choice' | 'fields'> {
   if (family.kind !== 'claude') throw unsupportedParameter('parallel_tool_calls')
   const kind = choice === undefined || 'auto' in choice ? 'auto' : 'any' in choice ? 'any' : 'tool'

@@ -1,5 +1,6 @@
 /**
- * Parses a whole answer into the same events as a stream, with the readers that both share. The wire is checked by hand.
+ * Parses a whole answer into the same events as a stream, with the readers that both share. The wire is checked by
+ * hand.
  * Invalid values read as absent, unless the answer would lose something by it.
  *
  * Source: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html, and recorded answers.
@@ -15,7 +16,7 @@ import { addPages, annotationEvents, readCitation } from './citations.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 
-/** @throws ProviderError for no JSON and no message. Without a stop reason there is no finish event. */
+/** Without a stop reason there is no finish event. @throws ProviderError if the body is not JSON or has no message. */
 export function parseResponse(body: string): ChatEvent[] {
   const answer = parseJson(body)
   if (!isRecord(answer)) throw brokenAnswer('The provider answered with something that is not JSON.')
@@ -41,7 +42,7 @@ interface Reading {
   readonly pages: UrlCitation[]
   textLength: number
   calls: number
-  /** Whether the block before was text. */
+  /** Whether the previous block was text. */
   isText: boolean
 }
 
@@ -118,7 +119,7 @@ export function parseFinish(raw: string, calledTools: boolean): FinishReason {
   return reason ?? (calledTools ? 'tool_calls' : 'stop')
 }
 
-/** Whether the client must run the call, not the service itself. */
+/** Returns whether the client must run the call, not the service itself. */
 export function isClientCall(toolUse: Json): boolean {
   return toolUse['type'] !== 'server_tool_use'
 }
@@ -150,7 +151,7 @@ export function parseUsage(value: unknown, serviceTier?: unknown): Usage | undef
   return usage
 }
 
-/** Tokens written with one lifetime, in a list such as `[{"ttl": "1h", "inputTokens": 12}]`. */
+/** Returns the tokens written with one lifetime, in a list such as `[{"ttl": "1h", "inputTokens": 12}]`. */
 function writtenFor(details: unknown, ttl: string): number {
   let total = 0
   if (!Array.isArray(details)) return total

@@ -30,7 +30,7 @@ interface ReasoningBlock {
 
 interface State {
   readonly tools: Map<number, ToolBlock>
-  /** In order of their start. */
+  /** The reasoning blocks in order of their start. */
   readonly reasoning: Map<number, ReasoningBlock>
   /** The block of the last text, with what it cites; undefined: another block followed it. */
   text: (Cited & { readonly block: number }) | undefined
@@ -41,7 +41,7 @@ interface State {
   hasUsage: boolean
 }
 
-/** One per call. Complete is a stream with its `messageStop`, whether or not usage follows. */
+/** Creates the parser of one call. A stream is complete with its `messageStop`, whether or not usage follows. */
 export function streamParser(): StreamParser {
   const state: State = {
     tools: new Map(),

@@ -28,7 +28,7 @@ export interface Signature {
   readonly signature: string
 }
 
-/** The extension's value. */
+/** Returns the value of the extension. */
 export function renderContext(signatures: readonly Signature[]): unknown {
   return {
     gemini: { signatures: signatures.map(({ kind, of, signature }, index) => ({ index, [kind]: of, signature })) },
@@ -72,7 +72,7 @@ export function parseRange(text: string): Range | undefined {
 export type Part = Record<string, unknown>
 
 interface ModelMessageSettings {
-  /** `messages[i]`. */
+  /** The path of the message: `messages[i]`. */
   readonly path: string
   /** Whether the API rejects calls without a signature. */
   readonly demandsSignatures: boolean
@@ -87,7 +87,7 @@ interface Draft {
   readonly calls: readonly Part[]
   /** Positions of the calls of an id, the last one first. */
   readonly callPositions: ReadonlyMap<string, number[]>
-  /** How much of each has been rendered. */
+  /** The number of items of each kind that have been rendered. */
   readonly done: { text: number; reasoning: number; images: number; calls: number }
 }
 
@@ -136,7 +136,7 @@ function nextPosition({ callPositions, done }: Draft, id: string): number | unde
   return positions?.at(-1)
 }
 
-/** For each signature the next one of a text. */
+/** Returns for each signature the next one of a text. */
 function textsAfter(signatures: readonly Signature[]): readonly (Signature | undefined)[] {
   const texts: (Signature | undefined)[] = new Array(signatures.length)
   let next: Signature | undefined

@@ -18,7 +18,7 @@ import { failureOf, parseError } from './errors.ts'
 const FORWARDS = { fields: ['task_type', 'title'] } as const
 const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
 
-/** Of the Gemini API. */
+/** Creates the protocol of the Gemini API. */
 export function geminiEmbeddings(): UpstreamProtocol {
   return wholeAnswers({
     id: 'gemini-embeddings',
@@ -41,7 +41,7 @@ export function geminiEmbeddings(): UpstreamProtocol {
   })
 }
 
-/** Of Vertex AI. @param pathPrefix Up to the publisher. */
+/** Creates the protocol of Vertex AI. @param pathPrefix The path up to the publisher. */
 export function predictEmbeddings(pathPrefix: string): UpstreamProtocol {
   return wholeAnswers({
     id: 'gemini-predict',

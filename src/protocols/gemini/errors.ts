@@ -29,7 +29,7 @@ const CANONICAL_CODES: Readonly<Record<string, FailureKind>> = {
   FAILED_PRECONDITION: 'credentials',
 }
 
-/** Kinds by `ErrorInfo.reason`. */
+/** The kinds by `ErrorInfo.reason`. */
 const REASONS: Readonly<Record<string, FailureKind>> = {
   API_KEY_INVALID: 'credentials',
   API_KEY_SERVICE_BLOCKED: 'credentials',
@@ -98,13 +98,13 @@ function own(table: Readonly<Record<string, FailureKind>>, key: string): Failure
   return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
-/** Whether a daily quota is exhausted; a quota per minute is only a rate limit. */
+/** Returns whether a daily quota is exhausted; a quota per minute is only a rate limit. */
 function isUsedUp(details: readonly Json[]): boolean {
   const violations = details.flatMap((detail) => (Array.isArray(detail.violations) ? detail.violations : []))
   return violations.some((violation) => isRecord(violation) && textOf(violation.quotaId).includes('PerDay'))
 }
 
-/** `BadRequest.fieldViolations[].field`. */
+/** Reads `BadRequest.fieldViolations[].field`. */
 function paramOf(details: readonly Json[]): { param?: string } {
   for (const { fieldViolations: violations } of details) {
     const first: unknown = Array.isArray(violations) ? violations[0] : undefined
@@ -113,7 +113,7 @@ function paramOf(details: readonly Json[]): { param?: string } {
   return {}
 }
 
-/** `RetryInfo.retryDelay`, a duration in seconds: `30s`, `30.219520485s`. */
+/** Reads `RetryInfo.retryDelay`, a duration in seconds: `30s`, `30.219520485s`. */
 function delayOf(details: readonly Json[]): { retryAfterMs?: number } {
   for (const { retryDelay } of details) {
     const match = /^(\d{1,9}(?:\.\d+)?)s$/.exec(textOf(retryDelay))

@@ -20,7 +20,7 @@ export interface Conversation {
 export interface ConversationSettings {
   /** Whether the API rejects calls without a signature. */
   readonly demandsSignatures: boolean
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 
@@ -166,9 +166,9 @@ const SELF_DESCRIBING = /^https:\/\/(?:(?:www\.)?youtube\.com\/|youtu\.be\/|gene
 const IMAGE_TYPE = 'image/jpeg'
 
 interface PartSettings {
-  /** `messages[i].content[j]`. */
+  /** The path of the part: `messages[i].content[j]`. */
   readonly path: string
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 

@@ -27,10 +27,10 @@ const INT32_SIZE = 2 ** 31
 /** The model decides how much it thinks. */
 const DYNAMIC_BUDGET = -1
 
-/** Part of a body: undefined where absent. */
+/** A part of a body, in which absent fields are undefined. */
 type Body = Record<string, unknown>
 
-/** All are translated. */
+/** The forwarded fields, which are all translated. */
 export const FORWARDS: ForwardedFields = { fields: ['top_k', 'thinking', 'safety_settings', 'web_search_options'] }
 const KNOWN: ReadonlySet<string> = new Set(FORWARDS.fields)
 
@@ -39,9 +39,9 @@ interface Rendering {
   readonly target: RenderTarget
   readonly model: string
   readonly fields: Fields
-  /** Undefined: text alone. */
+  /** Undefined for text alone. */
   readonly modalities: readonly string[] | undefined
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 
@@ -102,7 +102,7 @@ function dropHints({ user, metadata, store, prediction, parallelToolCalls }: Cha
   if (parallelToolCalls === false) warnings.add('parallel_tool_calls')
 }
 
-/** https://ai.google.dev/api/generate-content#GenerationConfig, read 2026-11-23. */
+/** Source: https://ai.google.dev/api/generate-content#GenerationConfig, read 2026-11-23. */
 const MAX_STOPS = 5
 
 function stopsOf({ stop }: ChatRequest): readonly string[] | undefined {
@@ -211,13 +211,13 @@ type Thinking = { readonly thinkingLevel: Level } | { readonly thinkingBudget: n
 
 interface Family {
   readonly pattern: RegExp
-  /** Undefined: these models do not think. */
+  /** Undefined for models that do not think. */
   readonly thinking: Readonly<Record<ReasoningEffort, Thinking>> | undefined
   /** Efforts with an exact counterpart; the others become the nearest, with a warning. */
   readonly exactEfforts: readonly ReasoningEffort[]
   /** Whether a function call without its thought signature is rejected. */
   readonly demandsSignatures: boolean
-  /** Whether structured output and functions go together. */
+  /** Whether structured output can be combined with functions. */
   readonly formatsWithTools: boolean
 }
 
@@ -281,7 +281,7 @@ function familyOf(model: string): Family {
   return family
 }
 
-/** What differs between the hosts that speak this format. */
+/** The differences between the hosts of this format. */
 export interface GeminiOptions {
   /**
    * The path between the base URL and `/models/…` (default: `/v1beta`). '' where the base URL is complete, as on Vertex

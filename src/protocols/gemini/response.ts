@@ -51,7 +51,7 @@ export function finishWord(value: unknown): string {
   return typeof value === 'number' ? (NUMBERED_REASONS[value] ?? String(value)) : textOf(value)
 }
 
-/** Whether the finish reason means that no answer was generated. */
+/** Returns whether the finish reason means that no answer was generated. */
 export function isBreakdown(word: string): boolean {
   return BREAKDOWNS.includes(word)
 }
@@ -62,7 +62,7 @@ export function parseFinish(word: string, calledTools: boolean): FinishReason {
   return calledTools && (reason === undefined || reason === 'stop') ? 'tool_calls' : (reason ?? 'stop')
 }
 
-/** Why the prompt was blocked before generation; '' if it was not. */
+/** Returns why the prompt was blocked before generation; '' if it was not. */
 export function blockReason(answer: Json): string {
   const { promptFeedback: feedback } = answer
   if (!isRecord(feedback)) return ''
@@ -83,7 +83,7 @@ export function argumentsText(args: unknown): string {
 
 /** Identifies a call within its answer. */
 export interface CallPosition {
-  /** Of the choice. */
+  /** The index of the choice. */
   readonly index: number
   readonly toolIndex: number
 }
@@ -92,11 +92,11 @@ export interface CallPosition {
  * The ID of a call without one, as most are. At most 40 characters, the limit of the strictest host.
  * @param answer Result of `shortName`.
  */
-export function madeUpCallId(answer: string, { index, toolIndex }: CallPosition): string {
+export function generatedCallId(answer: string, { index, toolIndex }: CallPosition): string {
   return `call_${answer}_${index}_${toolIndex}`
 }
 
-/** At most 24 letters, digits, `_` and `-`. @param answer The answer's id, or its whole text. */
+/** Returns at most 24 letters, digits, `_` and `-`. @param answer The answer's ID or its whole text. */
 export function shortName(answer: string): string {
   const isShort = answer.length <= SHORT_LENGTH && /^[A-Za-z0-9_-]*$/.test(answer)
   return isShort ? answer : createHash('sha256').update(answer).digest('base64url').slice(0, SHORT_LENGTH)
@@ -107,7 +107,7 @@ const SHORT_LENGTH = 24
 interface TokenLogprob {
   readonly token: string
   readonly logprob: number
-  /** UTF-8. */
+  /** The bytes in UTF-8. */
   readonly bytes: readonly number[]
 }
 
@@ -169,7 +169,10 @@ export function parseUsage(value: unknown, isEnd: boolean): Usage | undefined {
   return usage
 }
 
-/** Tokens of one modality, in a list such as `[{"modality": "TEXT", "tokenCount": 12}]`; undefined: none. */
+/**
+ * Returns the tokens of one modality in a list such as `[{"modality": "TEXT", "tokenCount": 12}]`. Undefined if there
+ * are none.
+ */
 function tokensOf(details: unknown, modality: string): number | undefined {
   if (!Array.isArray(details)) return undefined
   let total: number | undefined
@@ -192,13 +195,13 @@ function sum(one: number | undefined, other: number | undefined): number | undef
   return one === undefined || other === undefined ? (one ?? other) : one + other
 }
 
-/** More than any tool needs. */
+/** The steps of a path, more than any tool needs. */
 const MAX_PATH_STEPS = 64
 
 type Step = string | number
 type Container = Record<string, unknown> | unknown[]
 
-/** One per call. Its methods throw `ProviderError` for pieces with an invalid path. */
+/** The arguments of one call in pieces. Its methods throw `ProviderError` for pieces with an invalid path. */
 export interface PartialArguments {
   /** @param pieces `{jsonPath, stringValue | numberValue | boolValue | nullValue, willContinue?}`. */
   push(pieces: unknown): void

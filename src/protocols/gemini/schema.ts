@@ -81,7 +81,7 @@ function below(walk: Walk, step: string | number): Walk {
   return { ...walk, path: walk.path.length > LONGEST_PATH ? walk.path : path, depth: walk.depth + 1 }
 }
 
-/** Those of `renderKeyword`. Few of a large schema's: the others cost no path. */
+/** The keywords of `renderKeyword`. Other keywords of a large schema need no path. */
 const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
   '$defs',
@@ -119,7 +119,7 @@ function renderMap(schemas: Json, walk: Walk): Json {
   return rendered
 }
 
-/** `true` is the empty schema; `false`, which allows nothing, has no equivalent. */
+/** Renders a schema. `true` is the empty schema; `false`, which allows nothing, has no equivalent. */
 function renderAny(schema: unknown, walk: Walk): unknown {
   if (schema === true) return {}
   if (!isRecord(schema)) throw unsupported(walk.path)
@@ -153,7 +153,7 @@ function tuple(schema: Json, prefixItems: readonly unknown[], others: unknown): 
   return others === undefined || others === true ? { ...rest, prefixItems } : { ...rest, prefixItems, items: others }
 }
 
-/** `allOf` with one schema is that schema. */
+/** Merges `allOf`, which with one schema is that schema. */
 function merged(schema: Json, all: unknown, walk: Walk): Json {
   const only: unknown = Array.isArray(all) && all.length === 1 ? all[0] : undefined
   const clashes = isRecord(only) && Object.keys(only).some((keyword) => keyword in schema && keyword !== 'description')

@@ -9,8 +9,8 @@ import {
   blockReason,
   createPartialArguments,
   finishWord,
+  generatedCallId,
   isBreakdown,
-  madeUpCallId,
   type PartialArguments,
   parseFinish,
   parseLogprobs,
@@ -102,17 +102,17 @@ function endChoices(state: AnswerState): void {
   }
 }
 
-/** More than the API's own limit of candidates, and than that of `n`. */
+/** The choices of a stream, above the API's own limit of candidates and of `n`. */
 const MAX_CHOICES = 128
 
-/** The answer so far. */
+/** The state of the answer so far. */
 export interface AnswerState {
   readonly choices: (Choice | undefined)[]
   /** The answer's own id; '' until known. */
   answerId: string
   /** The last ID or text for which a short name was computed. */
   named: { readonly answer: string; readonly name: string } | undefined
-  /** Search queries so far. */
+  /** The search queries so far. */
   readonly queries: Set<string>
 }
 
@@ -180,7 +180,7 @@ function isLast(candidates: readonly unknown[]): boolean {
   return false
 }
 
-/** Whether the body reports an error instead of an answer. */
+/** Returns whether the body reports an error instead of an answer. */
 function hasError({ error }: Json): boolean {
   return error !== undefined && error !== null
 }
@@ -251,7 +251,7 @@ function sign(choice: Choice, { thoughtSignature }: Json, [kind, of]: readonly [
   if (signature !== '') choice.signatures.push({ kind, of, signature })
 }
 
-/** Each event has all images so far: further ones are dropped. */
+/** Each event contains all images so far, so further ones are dropped. */
 const MAX_IMAGES = 128
 
 /** Generated images; other data is ignored. */
@@ -307,7 +307,7 @@ function endOpenCall(choice: Choice): void {
 function callId(choice: Choice, call: Json, at: { answer: () => string; toolIndex: number }): string {
   const given = textOf(call.id)
   const isUsable = given !== '' && !choice.callIds.has(given)
-  const id = isUsable ? given : madeUpCallId(at.answer(), { index: choice.index, toolIndex: at.toolIndex })
+  const id = isUsable ? given : generatedCallId(at.answer(), { index: choice.index, toolIndex: at.toolIndex })
   choice.callIds.add(id)
   return id
 }

@@ -2,9 +2,9 @@
  * Renders functions, the choice among them, and tools that run at the API; `web_search_options`, OpenAI's field for a
  * search, becomes grounding with Google Search.
  *
- * Source: Gemini API, "Grounding with Google Search": models before Gemini 3 are charged for each prompt that was grounded,
- * later ones for each search query that is not empty; no maximum is published. "Code execution" and "URL context": tokens
- * alone.
+ * Source: Gemini API, "Grounding with Google Search": models before Gemini 3 are charged for each prompt that was
+ * grounded, later ones for each search query that is not empty; no maximum is published. "Code execution" and "URL
+ * context": tokens alone.
  */
 import type { ChatRequest, Tool, ToolChoice } from '../../domain/chat.ts'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
@@ -97,7 +97,7 @@ function takesNothing({ type, properties, additionalProperties, ...rest }: Json)
   return named === 0 && !isOpen && Object.keys(others).length === 0
 }
 
-/** By their names in prices. */
+/** The wire names by the name in prices. */
 const WIRE_NAMES: Readonly<Record<string, string>> = {
   web_search: 'googleSearch',
   code_execution: 'codeExecution',
@@ -114,7 +114,10 @@ export function toolUses(request: ChatRequest, model: string): ToolUses {
   return uses
 }
 
-/** Entries of the body's `tools`. @throws GatewayError `unsupported_parameter` for those that are not to be sent. */
+/**
+ * Returns entries of the body's `tools`.
+ * @throws GatewayError `unsupported_parameter` for tools that must not be sent.
+ */
 export function renderServerTools(request: ChatRequest, target: RenderTarget, warnings: Set<string>): readonly Json[] {
   const tools = sentServerTools(request, target, ({ name }) => Object.hasOwn(WIRE_NAMES, name)).map(
     ({ name, wire }) => {
@@ -141,7 +144,10 @@ export function addQueries(queries: Set<string>, { groundingMetadata: metadata }
 
 const MAX_QUERIES = 1000
 
-/** The pages that ground the candidate. Their positions are in bytes of a text that is not kept: each applies to the whole. */
+/**
+ * The pages that ground the candidate. Their positions are in bytes of a text that is not kept: each applies to the
+ * whole.
+ */
 export function groundingPages({ groundingMetadata: metadata }: Json, textLength: number): readonly UrlCitation[] {
   const pages: UrlCitation[] = []
   const chunks = isRecord(metadata) ? metadata.groundingChunks : undefined

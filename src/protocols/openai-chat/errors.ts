@@ -50,7 +50,7 @@ const CODES: Readonly<Record<string, FailureKind>> = {
   badrequesterror: 'rejected',
 }
 
-/** Only these rules read the text of a message; a test has a recorded answer for each. */
+/** Only these rules read the text of a message. A test has a recorded answer for each. */
 export const MESSAGE_RULES: readonly MessageRule[] = [
   { pattern: /maximum context length/i, kind: 'context_length' },
   { pattern: /exceeded max context length/i, kind: 'context_length' },

@@ -11,7 +11,7 @@ import { streamParser } from './stream.ts'
 
 export type { OpenAiChatOptions } from './options.ts'
 
-/** Without options: for servers that only claim compatibility. */
+/** Creates the protocol; without options, for servers that only claim compatibility. */
 export function openaiChat(options: OpenAiChatOptions = {}): UpstreamProtocol {
   return {
     id: 'openai-chat',

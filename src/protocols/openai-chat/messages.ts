@@ -8,7 +8,7 @@ import type { OpenAiChatOptions } from './options.ts'
 
 export interface MessageSettings {
   readonly options: OpenAiChatOptions
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
   readonly price: Price | undefined
 }

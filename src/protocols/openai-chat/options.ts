@@ -22,13 +22,13 @@ export type Refusable =
 export interface OpenAiChatOptions {
   /** The name of the answer's length limit. Default: `max_tokens`. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
-  /** The most stop sequences it takes. Default: 4, as at the originator. */
+  /** The most stop sequences that it accepts. Default: 4, as at OpenAI. */
   readonly maxStops?: number
   /** Whether `n` is supported. Default: true. */
   readonly severalChoices?: boolean
   /** Whether `stream_options.include_usage` may be sent. Default: true. Hosts without it send usage anyway. */
   readonly streamOptions?: boolean
-  /** Hints that this host does not take. */
+  /** The hints that this host does not support. */
   readonly dropped?: readonly Hint[]
   /** Parameters that this host rejects. Values without effect (`logprobs: false`) are dropped silently. */
   readonly refused?: readonly Refusable[]
@@ -48,8 +48,8 @@ export interface OpenAiChatOptions {
   readonly effortFields?: (effort: ReasoningEffort) => Readonly<Record<string, unknown>> | undefined
 
   /**
-   * The values of `tool_choice` beside `auto` that are supported. Default: all. Without `none`, no tools are offered; the
-   * other two replace each other where that is equivalent, else they are rejected.
+   * The values of `tool_choice` beside `auto` that are supported. Default: all. Without `none`, no tools are offered;
+   * the other two replace each other where that is equivalent, else they are rejected.
    */
   readonly toolChoices?: readonly ('none' | 'required' | 'function')[]
   /** Whether `tool_choice` of type `allowed_tools` is supported. Default: false, the other tools are not offered. */
@@ -60,7 +60,10 @@ export interface OpenAiChatOptions {
   readonly originalDetail?: boolean
   /** Whether every tool must have `parameters`; a tool without any gets an empty object schema. */
   readonly toolParameters?: boolean
-  /** Fields that replace the effort in a forced tool call, on hosts that cannot think and be forced at once. */
+  /**
+   * The fields that replace the effort in a forced tool call, for hosts that cannot combine thinking and forced
+   * calls.
+   */
   readonly forcedWith?: Readonly<Record<string, unknown>>
 
   /** Whether role `developer` is supported. Default: false, it is sent as `system`. */
@@ -75,15 +78,17 @@ export interface OpenAiChatOptions {
   readonly refusedParts?: readonly ContentPart['type'][]
   /** Whether results of tools may have images and files. Default: false, a message of the user shows them. */
   readonly toolMedia?: boolean
-  /** Whether a message of the assistant must be between results of tools and the user; a missing one is added. */
+  /**
+   * Whether a message of the assistant must be between results of tools and the user. If it is missing, one is added.
+   */
   readonly assistantAfterResults?: boolean
-  /** Whether content of text parts alone must be a string; the parts are joined. */
+  /** Whether content that consists of text parts must be a string. The parts are then joined. */
   readonly joinedText?: boolean
   /** The marks of content parts to cache the prompt that this host knows. Default: none, they are dropped. */
   readonly cacheMarks?: readonly CacheMark[]
   /** The field in which earlier reasoning is sent back. Default: `reasoning_content`. `none`: it is dropped. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning' | 'none'
-  /** `reasoning_content` of assistants that have none, in conversations with tool calls, where hosts require it. */
+  /** The `reasoning_content` of assistants without any, in conversations with tool calls, for hosts that require it. */
   readonly missingReasoning?: string
 
   /** Chargeable uses of the host's own tools. Default: the limits of the request's tools. */
@@ -102,6 +107,6 @@ export type Body = Record<string, unknown>
 
 export interface Rendered {
   readonly request: ChatRequest
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }

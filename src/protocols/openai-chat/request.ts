@@ -15,7 +15,7 @@ interface Dialect {
   readonly known: ReadonlySet<string>
 }
 
-/** Of the originator's API. */
+/** The limit of OpenAI's API. */
 const MAX_STOPS = 4
 const NONE: readonly never[] = []
 
@@ -52,7 +52,10 @@ interface Recipient extends Pick<Dialect, 'options'> {
   readonly target: RenderTarget
 }
 
-/** Adds every parameter of the request under its usual name. Usage is always requested, since answers are billed by it. */
+/**
+ * Adds every parameter of the request under its usual name. Usage is always requested, since answers are billed by
+ * it.
+ */
 function addParameters(body: Body, request: ChatRequest, { target, options }: Recipient): void {
   const { streamOptions = true, severalChoices = true, maxTokensField = 'max_tokens', maxStops = MAX_STOPS } = options
   checkStops(request.stop, maxStops)
@@ -109,7 +112,7 @@ function put(body: Body, name: string, value: unknown): void {
 
 interface Rendering {
   readonly options: OpenAiChatOptions
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
 }
 
@@ -119,7 +122,7 @@ const ANY_TEMPERATURE = [0, Number.POSITIVE_INFINITY] as const
 function renderValues(request: ChatRequest, body: Body, { options, warnings }: Rendering): void {
   const { temperature, responseFormat: format } = request
   const { temperatureRange = ANY_TEMPERATURE, responseFormats, serviceTiers } = options
-  const min = temperatureRange[0] // by index: taking it apart by pattern would walk it with an iterator
+  const min = temperatureRange[0] // by index, because a destructuring pattern would use an iterator
   const max = temperatureRange[1]
   if (temperature !== undefined && (temperature < min || temperature > max)) {
     body['temperature'] = Math.min(Math.max(temperature, min), max)
@@ -144,7 +147,7 @@ function renderEffort({ reasoningEffort: requested }: ChatRequest, body: Body, {
   addFields(body, fields)
 }
 
-/** Switches thinking off, on hosts that cannot think and be forced to call a tool at once. */
+/** Disables thinking on hosts that cannot combine it with a forced tool call. */
 function forceTool({ reasoningEffort: requested }: ChatRequest, body: Body, { options, warnings }: Rendering): void {
   if (requested !== undefined && requested !== 'none') warnings.add('reasoning_effort')
   body['reasoning_effort'] = undefined
@@ -169,7 +172,7 @@ function refuse(body: Body, name: Refusable): void {
   body[name] = undefined
 }
 
-/** Whether the value has no effect. */
+/** Returns whether the value has no effect. */
 function isDefault(name: Refusable, value: unknown): boolean {
   switch (name) {
     case 'logprobs':

@@ -13,7 +13,7 @@ import { count, type MutableUsage, put, putSome, putToolUses, serviceTierOf } fr
 import { failureOf } from './errors.ts'
 
 /**
- * A choice without a finish reason gets no finish event: none is ever invented.
+ * A choice without a finish reason has no finish event: the gateway invents none.
  * @throws ProviderError for no JSON, an `error` in its place, no choices, a choice that broke down or is empty.
  */
 export function parseResponse(body: string): ChatEvent[] {
@@ -92,17 +92,17 @@ function toolCallEvent(call: Json, { index, toolIndex, answerId }: CallPosition)
   const { called, isCustom } = calledTool(call)
   const name = textOf(called.name)
   if (name === '') throw brokenAnswer('The provider called a tool without a name.')
-  const id = textOf(call.id) || madeUpCallId(answerId, index, toolIndex)
+  const id = textOf(call.id) || generatedCallId(answerId, index, toolIndex)
   const event = { type: 'tool-call', index, toolIndex, id, name } as const
   if (isCustom) return { ...event, arguments: textOf(called.input), custom: true }
   return { ...event, arguments: argumentsText(called.arguments) || '{}' }
 }
 
-/** The part of an answer's id that is looked at, for each call anew. */
+/** The characters of an answer's ID that are examined, once for each call. */
 const LONGEST_ID = 256
 
 /** An ID for calls of hosts that give none: unique within a conversation as far as the host's answer ids are. */
-export function madeUpCallId(answerId: string, index: number, toolIndex: number): string {
+export function generatedCallId(answerId: string, index: number, toolIndex: number): string {
   return `call_${answerId
     .slice(-LONGEST_ID)
     .replace(/[^A-Za-z0-9_-]/g, '')
@@ -125,7 +125,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
 /** Values in place of a finish reason that report an incomplete answer. */
 const BREAKDOWNS: readonly string[] = ['error', 'abort', 'insufficient_system_resource', 'network_error']
 
-/** Whether a finish reason reports that the host broke down. */
+/** Returns whether a finish reason reports a failure of the host. */
 export function isBreakdown(raw: unknown): boolean {
   return typeof raw === 'string' && BREAKDOWNS.includes(raw)
 }
@@ -153,14 +153,14 @@ function calledTool(call: Json): { readonly called: Json; readonly isCustom: boo
 
 const NO_TOOL = { called: {}, isCustom: false }
 
-/** Whether a choice's `logprobs` have entries. */
+/** Returns whether a choice's `logprobs` have entries. */
 function hasLogprobs(logprobs: unknown): boolean {
   if (!isRecord(logprobs)) return false
   const { content, refusal } = logprobs
   return (Array.isArray(content) && content.length > 0) || (Array.isArray(refusal) && refusal.length > 0)
 }
 
-/** Whether a body or chunk reports an error in place of an answer. */
+/** Returns whether a body or chunk reports an error instead of an answer. */
 export function hasError(body: Json): boolean {
   const { error } = body
   return (error !== undefined && error !== null && error !== '') || body.object === 'error'
@@ -191,7 +191,7 @@ export function readTexts(sink: ChoiceSink, message: Json, logprobs: unknown): v
   else events.push({ type: 'refusal', index, text: refusal })
 }
 
-/** Appends fields that are passed on unread. */
+/** Appends fields that the gateway passes on without reading them. */
 export function readExtensions(sink: ChoiceSink, message: Json): void {
   carry(sink, 'annotations', message.annotations)
   carry(sink, 'audio', message.audio)
@@ -203,7 +203,9 @@ function carry(sink: ChoiceSink, field: string, value: unknown): void {
   sink.events.push({ type: 'extension', index: sink.index, field, value })
 }
 
-/** Content in parts: `{type: 'text', text}` and `{type: 'thinking', thinking: string | {text}[]}`; others are unknown. */
+/**
+ * Content in parts: `{type: 'text', text}` and `{type: 'thinking', thinking: string | {text}[]}`; others are unknown.
+ */
 function readParts({ index, events }: ChoiceSink, parts: readonly unknown[]): void {
   for (const part of parts) {
     if (!isRecord(part)) continue
@@ -218,8 +220,8 @@ function thinkingText(value: unknown): string {
 }
 
 /**
- * Reads the usage of an answer or a chunk, so that both are counted alike. Counts that are absent, negative or not whole
- * numbers are left out, never zero.
+ * Reads the usage of an answer or a chunk, so that both are counted alike. Counts that are absent, negative or not
+ * whole numbers are left out, never zero.
  * @param serviceTier Of the answer, beside its usage.
  * @returns undefined when nothing was counted.
  */
@@ -283,7 +285,9 @@ export function searchByStrategy(strategy: unknown): string {
   return strategy === 'agent' || strategy === 'agent_max' ? `web_search_${strategy}` : 'web_search'
 }
 
-/** Some hosts count reasoning beside the completion instead of within it; their total shows it. */
+/**
+ * Returns the completion tokens. Some hosts count reasoning in addition to the completion, which their total reveals.
+ */
 function completionTokens(usage: Json, reasoning: number | undefined): number | undefined {
   const completion = count(usage.completion_tokens)
   const prompt = count(usage.prompt_tokens)
@@ -307,7 +311,7 @@ function details(value: unknown): Json {
 
 /** The key of this protocol in `provider_context`. */
 const KEY = 'openai-chat'
-/** Fields that a stream sends in pieces. */
+/** The fields that a stream sends in pieces. */
 const PIECEWISE = ['text', 'summary'] as const
 
 /** The reasoning details of a message or delta; invalid entries are ignored. */
@@ -335,9 +339,9 @@ export function detailsOf(context: unknown): readonly Json[] {
 export interface ReasoningDetails {
   /** Appends a piece, or continues the last detail of its index and type. */
   add(piece: Json): void
-  /** A copy. */
+  /** Returns a copy of the list. */
   list(): readonly Json[]
-  /** How many pieces were added. */
+  /** Returns the number of pieces that were added. */
   pieces(): number
 }
 

@@ -12,7 +12,7 @@ import type { OpenAiChatOptions } from './options.ts'
 const INTRODUCTION = 'The tools returned:'
 /** The text of a result that has media alone. */
 const SHOWN_BELOW = 'The result follows in the next message.'
-/** What the assistant says between results and the user, where it must say something. */
+/** The assistant's text between results and the user, for hosts that require one. */
 const FILLER = 'I have the results.'
 
 type Options = Pick<OpenAiChatOptions, 'toolMedia' | 'assistantAfterResults'>

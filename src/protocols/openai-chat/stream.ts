@@ -1,6 +1,6 @@
 /**
- * Parses a streamed answer chunk by chunk, on the hottest path: one JSON parse a chunk, no closure, and no object but the
- * events themselves.
+ * Parses a streamed answer chunk by chunk, on the hottest path: one JSON parse a chunk, no closure, and no object but
+ * the events themselves.
  */
 import type { ChatEvent, FinishReason, ToolCallEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
@@ -12,9 +12,9 @@ import {
   contextOf,
   createReasoningDetails,
   detailsIn,
+  generatedCallId,
   hasError,
   isBreakdown,
-  madeUpCallId,
   type NamedStop,
   parseFinish,
   parseUsage,
@@ -44,19 +44,19 @@ interface Call {
 }
 
 interface Choice extends ChoiceSink {
-  /** Where the current push appends. */
+  /** The events of the current push. */
   events: ChatEvent[]
   readonly calls: Call[]
   /** The latest call with each index, and with each id. */
   readonly callsByIndex: Map<number, Call>
   readonly callsById: Map<string, Call>
-  /** How many of them were emitted. */
+  /** The number of emitted calls. */
   emitted: number
-  /** How many of them, from the first, have complete arguments. */
+  /** The number of calls, from the first, with complete arguments. */
   closed: number
   /** The `reasoning_details` so far. */
   readonly details: ReasoningDetails
-  /** How many pieces of `details` were emitted. */
+  /** The number of emitted pieces of `details`. */
   emittedPieces: number
   finish: FinishReason | undefined
 }
@@ -68,10 +68,10 @@ interface State {
 }
 
 /**
- * One per call. Complete is a stream in which every choice that appeared has its finish reason, whether or not usage
- * and `[DONE]` follow. A finish event may come twice for a choice, when a later chunk is more specific than `stop`: the
- * later counts. Annotations and other extensions are passed on piece by piece. Usage in a chunk that reports an
- * error is still appended before the throw, so that it can be settled.
+ * Parses the stream of one call. It is complete when every choice that appeared has its finish reason, whether or not
+ * usage and `[DONE]` follow. A finish event may come twice for a choice, when a later chunk is more specific than
+ * `stop`: the later counts. Annotations and other extensions are passed on piece by piece. Usage in a chunk that
+ * reports an error is still appended before the throw, so that it can be settled.
  */
 export function streamParser(): StreamParser {
   const state: State = { choices: [], answerId: '', isDone: false }
@@ -182,7 +182,10 @@ function readDelta(state: State, choice: Choice, wire: Json): void {
   for (const detail of detailsIn(delta)) choice.details.add(detail)
 }
 
-/** Emits all details so far, unless they were emitted before: before the finish, and at the end when later ones followed. */
+/**
+ * Emits all details so far, unless they were emitted before: before the finish, and at the end when later ones
+ * followed.
+ */
 function emitDetails(choice: Choice): void {
   const { index, details, events } = choice
   if (details.pieces() === choice.emittedPieces) return
@@ -220,9 +223,8 @@ function readCall(state: State, choice: Choice, wire: Json): void {
 }
 
 /**
- * The call a fragment belongs to: by index, else by id, else the last one. A fragment with a name and an id of its
- * own begins a call, even under the index of another one, since some hosts send 0 for each; without any index, a name
- * is enough.
+ * Returns the call of a fragment: by index, else by ID, else the last one. A fragment with a name and a new ID begins a
+ * call, even under the index of another one, because some hosts send 0 for each. Without an index, a name suffices.
  */
 function callOf(choice: Choice, wire: Json, name: string): Call {
   const id = textOf(wire.id)
@@ -254,7 +256,7 @@ function emitCall(state: State, choice: Choice, call: Call): void {
   const toolIndex = choice.emitted++
   call.toolIndex = toolIndex
   call.hasArguments = call.held !== ''
-  if (call.id === '') nameCall(choice, call, madeUpCallId(state.answerId, index, toolIndex))
+  if (call.id === '') nameCall(choice, call, generatedCallId(state.answerId, index, toolIndex))
   const { id, name, held } = call
   call.held = ''
   const event: ToolCallEvent = { type: 'tool-call', index, toolIndex, id, name, arguments: held }

@@ -1,6 +1,6 @@
 /**
- * OpenAI's legacy completions as an API for clients, `POST /v1/completions`: a prompt that is continued, or filled in before a
- * suffix, as editors do. On hosts without such an endpoint the prompt becomes the message of a user.
+ * OpenAI's legacy completions as an API for clients, `POST /v1/completions`: a prompt to continue, or text before a
+ * suffix to complete, as editors do. On hosts without such an endpoint the prompt becomes the message of a user.
  *
  * Source: https://platform.openai.com/docs/api-reference/completions, and the types of the official SDK.
  */
@@ -39,7 +39,7 @@ export const completionsApi: ClientApi = {
 /** The API's own default, which is short. */
 const DEFAULT_MAX_TOKENS = 16
 const LOGPROBS = { min: 0, max: 5 } as const
-/** Fields of conversations, which mean nothing here. */
+/** Fields of conversations, which have no meaning here. */
 const CHAT_FIELDS: ReadonlySet<string> = new Set([
   'messages',
   'tools',
@@ -70,7 +70,7 @@ export function parseCompletionRequest(body: unknown): ChatRequest {
   return { ...request, task, ...(unheeded.length === 0 ? {} : { unheeded }) }
 }
 
-/** One text, alone or in a list. */
+/** Reads one text, alone or in a list. */
 function promptAt(value: unknown): string {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) refuseType(value, 'prompt', 'a string')
@@ -109,7 +109,7 @@ function createTextCompletion(): WholeAnswer {
   }
 }
 
-/** What the model wrote; its reasoning has no place in this format. */
+/** Returns the generated text; this format has no field for reasoning. */
 function textOfEvent(event: ChatEvent): string {
   return event.type === 'text' || event.type === 'refusal' ? event.text : ''
 }

@@ -1,6 +1,7 @@
 /**
- * OpenAI's legacy completions, spoken as a client, for hosts that continue a prompt as it is, or fill in before a suffix. An
- * answer is read as the chat completion with the same text.
+ * OpenAI's legacy completions as an upstream protocol, for hosts that continue a prompt, or complete the text before
+ * a suffix.
+ * An answer is read as a chat completion with the same text.
  *
  * Source: https://platform.openai.com/docs/api-reference/completions, read 2026-11-24.
  */
@@ -38,7 +39,7 @@ export function openaiCompletions(options: OpenAiCompletionsOptions = {}): Upstr
   }
 }
 
-/** Of the originator's API. */
+/** The limit of OpenAI's API. */
 const MAX_STOPS = 4
 
 interface Dialect {

@@ -105,7 +105,7 @@ function readEntry(item: Json): ContextEntry | undefined {
   return type === 'call' && typeof callId === 'string' ? { type, id: textOf(id), callId } : undefined
 }
 
-/** Whether text and calls are unchanged, and follow all reasoning. */
+/** Returns whether text and calls are unchanged and follow all reasoning. */
 function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [] }: ChatMessage): boolean {
   const text = content ?? ''
   if (typeof text !== 'string' || entries.at(-1)?.type === 'reasoning') return false
@@ -120,7 +120,7 @@ function fits(entries: readonly ContextEntry[], { content, tool_calls: calls = [
   return text.length === length
 }
 
-/** Whether a position is within a code point of two UTF-16 units. */
+/** Returns whether a position is within a code point of two UTF-16 units. */
 function isInsidePair(text: string, position: number): boolean {
   return position > 0 && (text.codePointAt(position - 1) ?? 0) > 0xffff
 }

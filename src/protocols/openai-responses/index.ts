@@ -14,7 +14,7 @@ import { toolUses } from './tools.ts'
 
 export type { OpenAiResponsesOptions } from './request.ts'
 
-/** Without options: for servers that only claim compatibility. */
+/** Creates the protocol; without options, for servers that only claim compatibility. */
 export function openaiResponses(options: OpenAiResponsesOptions = {}): UpstreamProtocol {
   return {
     id: 'openai-responses',

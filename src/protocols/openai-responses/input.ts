@@ -8,7 +8,7 @@ import { unsupportedContent } from '../parameters.ts'
 import { contextOf, weave } from './context.ts'
 
 export interface InputSettings {
-  /** Names of parameters that were dropped or adjusted. */
+  /** The names of parameters that were dropped or adjusted. */
   readonly warnings: Set<string>
   readonly price: Price | undefined
 }
@@ -22,7 +22,7 @@ export interface RenderedInput {
 interface Rendering extends InputSettings {
   readonly items: Json[]
   readonly ids: UniqueNames
-  /** By the client's ID of a call: the last one with it. */
+  /** The last call with each of the client's IDs. */
   readonly calls: Map<string, SentCall>
 }
 
@@ -31,7 +31,7 @@ interface SentCall {
   readonly isCustom: boolean
 }
 
-/** Of the API. */
+/** The limit of the API. */
 export const MAX_CALL_ID = 64
 
 /** @throws GatewayError `unsupported_content` for content that the API cannot read. */
@@ -107,7 +107,7 @@ function renderBreakpoint(part: ContentPart, { price, warnings }: InputSettings)
   return withoutLifetime(own)
 }
 
-/** Whether the usage of an answer reports the cache lifetime of the prompt. */
+/** Returns whether the usage of an answer reports the cache lifetime of the prompt. */
 export function isReportedLifetime({ ttl }: Json): boolean {
   return ttl === undefined || ttl === null || ttl === '30m' || ttl === '12h'
 }

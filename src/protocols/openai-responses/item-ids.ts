@@ -42,7 +42,7 @@ export function storedItemId(providerId: string, responseTail: string, at: numbe
   return PROVIDER_ID.test(providerId) ? `${providerId}_${responseTail}_${at}` : undefined
 }
 
-/** As the gateway makes IDs, whose random part has 22 characters. */
+/** The ID of an item of a provider in the gateway's form, whose random part has 22 characters. */
 const OF_PROVIDER = /^([a-z]+_[\w-]{1,64})_[0-9A-Za-z]{22}_\d{1,6}$/
 const OF_REQUEST = /^[a-z]+_[0-9A-Za-z]{22}_i\d{1,6}$/
 const OF_GATEWAY = /^[a-z]+_[0-9A-Za-z]{22}_\d{1,6}$/
@@ -56,7 +56,7 @@ export function withOriginalId(item: Json): Json {
   return OF_REQUEST.test(id) ? rest : item
 }
 
-/** Whether the gateway has made the item, of another protocol's answer. */
+/** Returns whether the gateway created the item from an answer of another protocol. */
 export function isOfGateway({ id }: Json): boolean {
   return OF_GATEWAY.test(textOf(id))
 }

@@ -17,7 +17,7 @@ export function nativeOf({ native }: ChatRequest): NativeRequest | undefined {
 
 const BETA = /^[\w.=;, -]{1,500}$/
 
-/** `openai-beta`, where the client sent one. */
+/** Returns the header `openai-beta` if the client sent it. */
 export function betaHeader({ headers }: NativeRequest): Readonly<Record<string, string>> | undefined {
   const { 'openai-beta': beta } = headers
   return beta !== undefined && BETA.test(beta) ? { 'openai-beta': beta } : undefined
@@ -29,7 +29,7 @@ interface NativeInput {
 }
 
 interface ItemSettings extends InputSettings {
-  /** Whether a tool of the list is sent. */
+  /** Returns whether a tool of the list is sent. */
   readonly isSent: (tool: unknown) => boolean
 }
 

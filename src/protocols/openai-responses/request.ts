@@ -11,7 +11,7 @@ import { type RenderedTools, renderTools } from './tools.ts'
 export interface OpenAiResponsesOptions {
   /** Whether the host searches the web. Default: false, such tools are rejected. */
   readonly searches?: boolean
-  /** Whether a model gives encrypted reasoning; others reject requests for it. Default: every model. */
+  /** Whether a model returns encrypted reasoning; others reject requests for it. Default: every model. */
   readonly encryptsReasoning?: (model: string) => boolean
 }
 
@@ -30,9 +30,9 @@ export const FORWARDS: ForwardedFields = {
   ],
   source: { url: 'https://platform.openai.com/docs/api-reference/responses/create', read: '2026-11-24' },
 }
-/** Fields that refer to what the host has stored, which nothing holds credit for. */
+/** The fields that refer to state stored at the host, for which no hold covers the cost. */
 const STORED_STATE = ['previous_response_id', 'conversation', 'prompt', 'background'] as const
-/** Fields that this codec alone sets. */
+/** The fields that only this codec sets. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'input',
   'instructions',
@@ -165,7 +165,7 @@ function includeOf(request: ChatRequest, encryptsReasoning: boolean): readonly s
 
 interface ReasoningFields {
   readonly reasoning: unknown
-  /** Of Anthropic's API. */
+  /** The field `thinking` of Anthropic's API. */
   readonly thinking: unknown
 }
 

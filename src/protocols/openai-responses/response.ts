@@ -6,7 +6,7 @@
  */
 import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { argumentsText, hasError, madeUpCallId } from '../openai-chat/response.ts'
+import { argumentsText, generatedCallId, hasError } from '../openai-chat/response.ts'
 import { brokenAnswer } from '../protocol.ts'
 import { count, type MutableUsage, put, putSome, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, readReasoning, renderContext } from './context.ts'
@@ -14,12 +14,12 @@ import { failureIn } from './errors.ts'
 
 /** The answer so far; the API gives one choice. */
 export interface Output {
-  /** Where the current push appends. */
+  /** The events of the current push. */
   events: ChatEvent[]
   responseId: string
-  /** What goes back with the next request, in order. */
+  /** The entries that go back with the next request, in order. */
   readonly entries: ContextEntry[]
-  /** `annotations` of the message, as in chat completions. */
+  /** The `annotations` of the message, as in chat completions. */
   readonly annotations: Json[]
   /** Text of the items that are complete, in UTF-16 units. */
   textLength: number
@@ -28,7 +28,7 @@ export interface Output {
   hasRefusal: boolean
 }
 
-/** What has been emitted of one item. */
+/** The emitted part of one item. */
 export interface ItemProgress {
   hasText: boolean
   hasRefusal: boolean
@@ -38,7 +38,7 @@ export interface ItemProgress {
   toolIndex: number | undefined
   isCustom: boolean
   isDone: boolean
-  /** What is known of the item before it is complete. */
+  /** The known part of the item before it is complete. */
   begun: Json | undefined
   isAnnounced: boolean
 }
@@ -104,7 +104,7 @@ function nativeEvent(part: NativeEvent['part'], value: Json): ChatEvent {
   return { type: 'native', index: 0, protocol: 'openai-responses', part, value }
 }
 
-/** Only once for each item, and not before it has content: an answer that has not begun can still fail over. */
+/** Announces an item once, and only when it has content: an answer that has not begun can still fail over. */
 export function announce({ events }: Pick<Output, 'events'>, progress: ItemProgress, item = progress.begun): void {
   if (progress.isAnnounced || item === undefined) return
   progress.isAnnounced = true
@@ -156,7 +156,7 @@ export function textEvent(text: string, logprobs: unknown): ChatEvent {
 /** Further ones are dropped, since answers are kept in memory. */
 const MAX_ANNOTATIONS = 256
 
-/** In the nested form of chat completions, with positions in the content of the whole message. */
+/** Adds an annotation in the nested form of chat completions, with positions in the content of the whole message. */
 function addAnnotation({ annotations, textLength }: Output, { type, ...fields }: Json): void {
   const kind = textOf(type)
   if (kind !== '' && annotations.length < MAX_ANNOTATIONS) {
@@ -182,7 +182,7 @@ function completeReasoning(output: Output, item: Json, progress: ItemProgress): 
   if (textOf(encrypted_content) !== '') output.events.push(nativeEvent('stop', { encrypted_content }))
 }
 
-/** Between parts of a summary, in streams too. */
+/** The separator between parts of a summary, also in streams. */
 export const PART_SEPARATOR = '\n\n'
 
 function reasoningText(parts: unknown): string {
@@ -205,7 +205,7 @@ function completeCall(output: Output, item: Json, progress: ItemProgress): void 
  * @throws ProviderError for a call of a tool without a name.
  */
 export function startCall(output: Output, item: Json, progress: ItemProgress): string {
-  const id = textOf(item['call_id']) || madeUpCallId(output.responseId, 0, progress.toolIndex ?? output.calls)
+  const id = textOf(item['call_id']) || generatedCallId(output.responseId, 0, progress.toolIndex ?? output.calls)
   if (progress.toolIndex !== undefined) return id
   const name = textOf(item['name'])
   if (name === '') throw brokenAnswer('The provider called a tool without a name.')

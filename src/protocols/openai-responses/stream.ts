@@ -21,7 +21,7 @@ import {
 
 interface State {
   readonly output: Output
-  /** By `output_index`. */
+  /** The items by `output_index`. */
   readonly items: Map<number, ItemProgress>
   isDone: boolean
 }
@@ -144,7 +144,7 @@ function readState(state: State, { type, response }: Json): void {
   }
 }
 
-/** Some hosts send no events for items, and some no output at the end. */
+/** Completes the items: some hosts send no events for items, and some no output at the end. */
 function completeItems(state: State, { output: items }: Json): void {
   if (!Array.isArray(items)) return
   items.forEach((item: unknown, position) => {

@@ -35,7 +35,7 @@ function isCustom({ custom }: Tool): boolean {
   return custom !== undefined
 }
 
-/** In this API functions are strict by default, in chat completions they are not. */
+/** Renders a tool. In this API functions are strict by default; in chat completions they are not. */
 function renderTool({ function: { name, description, parameters, strict }, custom }: Tool): Json {
   if (custom !== undefined) return { type: 'custom', name, description, format: renderGrammar(custom.format) }
   return { type: 'function', name, description, parameters: parameters ?? null, strict: strict ?? false }
@@ -57,7 +57,7 @@ function renderNamed(name: string, custom: ReadonlySet<string>): Json {
   return { type: custom.has(name) ? 'custom' : 'function', name }
 }
 
-/** One search tool, however the request enables it. */
+/** Renders one search tool, however the request enables it. */
 function renderServerTools(request: ChatRequest, target: RenderTarget, searches: boolean): readonly Json[] {
   const sent = sentServerTools(request, target, ({ name }) => searches && name === 'web_search')
   if (sent.length > 0) return sent.map(renderSearch)

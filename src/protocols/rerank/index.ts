@@ -28,7 +28,7 @@ export interface RerankOptions {
   readonly searches?: 'reported' | 'counted'
   /** The host's documented extension fields. Default: none. */
   readonly forwards?: ForwardedFields
-  /** Changes the request. */
+  /** Modifies the request. */
   readonly request?: (body: Json) => { readonly path: string; readonly body: Json }
 }
 
@@ -106,7 +106,7 @@ function readResult(result: unknown): RankedDocument {
   return { index: position, score }
 }
 
-/** Undefined: nothing is reported. */
+/** Undefined if nothing is reported. */
 function usageOf({ usage, meta }: Json): Usage | undefined {
   const reported = isRecord(usage) ? usage : {}
   const { billed_units, tokens: counted } = isRecord(meta) ? meta : {}

@@ -48,9 +48,9 @@ export function createMessage(request: ChatRequest): WholeAnswer {
 
 interface OpenMessage {
   readonly blocks: OpenBlock[]
-  /** Of `blocks`, by `toolIndex`. */
+  /** The open calls of `blocks`, by `toolIndex`. */
   readonly calls: Map<number, OpenCall>
-  /** Fields beside the content. */
+  /** The fields besides the content. */
   readonly others: Record<string, unknown>
 }
 
@@ -150,7 +150,7 @@ function inputOf(text: string): unknown {
   return isRecord(input) ? input : { arguments: text }
 }
 
-/** `msg_` and the completion ID without its prefix. */
+/** Returns `msg_` and the completion ID without its prefix. */
 export function messageId(id: string): string {
   return `msg_${id.replace(/^[a-z]+[_-]/, '')}`
 }
@@ -160,7 +160,7 @@ export function otherUsage({ usage }: Json): Json {
   return isRecord(usage) ? usage : {}
 }
 
-/** `input_tokens` excludes tokens that were read from a cache or written to it. */
+/** Renders the usage. `input_tokens` excludes tokens that were read from a cache or written to it. */
 export function renderUsage({ usage, costUsd }: Bill): Record<string, unknown> {
   const { promptTokens, completionTokens, cachedTokens = 0, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage
   return {

@@ -11,9 +11,9 @@ import { type Findings, noteDropped } from './findings.ts'
 interface Draft {
   readonly texts: string[]
   readonly calls: object[]
-  /** In the order of the blocks. */
+  /** The entries in the order of the blocks. */
   readonly entries: ContextEntry[]
-  /** By protocol: of providers other than Anthropic. */
+  /** The contexts of providers other than Anthropic, by protocol. */
   readonly contexts: Record<string, unknown>
   readonly reasoning: string[]
   readonly findings: Findings

@@ -32,7 +32,7 @@ interface EndingState {
   tail: string
 }
 
-/** Longer sequences are not searched in texts, which would take time for each piece. */
+/** Longer sequences are not searched for in texts, because the search would take time for each piece. */
 const MAX_SEQUENCE_LENGTH = 256
 
 export function createEnding({ stop = [], extra }: ChatRequest): Ending {
@@ -71,7 +71,9 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 /** Stop reasons of the same API that are more exact than a finish reason. */
 const OWN_REASONS: ReadonlySet<string> = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
 
-/** Some hosts name the sequence, some leave it at the end of the text, and a single one needs no name. */
+/**
+ * Returns the stop sequence. Some hosts name it and some leave it at the end of the text; a single one needs no name.
+ */
 function stopOf(
   { finish, hasCalled, tail }: EndingState,
   requested: readonly string[],

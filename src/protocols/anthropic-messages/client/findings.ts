@@ -45,7 +45,7 @@ export function noteDropped(findings: Findings, name: string, value: unknown): v
 
 interface Source {
   readonly body: Json
-  /** Fields of `body` without a translation. */
+  /** The fields of `body` without a translation. */
   readonly extra: Json
   readonly headers: Readonly<Record<string, string>>
 }

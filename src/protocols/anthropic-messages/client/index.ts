@@ -24,7 +24,7 @@ export const messagesApi: ClientApi = {
   keepAlive: 'event: ping\ndata: {"type": "ping"}\n\n',
 }
 
-/** By HTTP status. */
+/** The types by HTTP status. */
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',
@@ -46,7 +46,7 @@ function messagesStatus({ code, status }: GatewayError): number {
   return status
 }
 
-/** `{"type":"error","error":{"type","message","code","param"},"request_id"}`. */
+/** Renders `{"type":"error","error":{"type","message","code","param"},"request_id"}`. */
 function renderMessagesError(error: GatewayError, requestId: string): string {
   const { error: ours } = parseJson(renderErrorBody(error, requestId)) as { error: Readonly<Record<string, unknown>> }
   const { type: _, request_id: __, ...others } = ours

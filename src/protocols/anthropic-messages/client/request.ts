@@ -1,6 +1,6 @@
 /**
- * Reads a Messages request as a chat completion. Each block becomes its counterpart there, and what has none is refused or
- * named in `x-turnpike-warnings`. The chat completion's own checks follow, so limits are the same for both APIs.
+ * Reads a Messages request as a chat completion. Each block becomes its counterpart; a block without one is rejected or
+ * named in `x-turnpike-warnings`. The validation of chat completions follows, so both APIs have the same limits.
  */
 import type { ChatRequest } from '../../../domain/chat.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
@@ -31,7 +31,7 @@ const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const CHOICES = ['auto', 'any', 'tool', 'none'] as const
 const THINKING = ['enabled', 'disabled', 'adaptive'] as const
 
-/** Fields that are translated. */
+/** The fields that are translated. */
 const KNOWN: ReadonlySet<string> = new Set([
   'model',
   'messages',
@@ -50,7 +50,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'service_tier',
   ...ROUTING_FIELDS,
 ])
-/** Fields without which the answer would mean something else. */
+/** The fields that change the meaning of the answer and are therefore rejected. */
 const REFUSED: ReadonlySet<string> = new Set(['mcp_servers', 'container'])
 
 /**
@@ -93,7 +93,7 @@ function readOptional<Result>(
   return value === undefined ? undefined : read(value, name)
 }
 
-/** Fields without a translation. @throws GatewayError for those that change what the answer means. */
+/** Returns the fields without a translation. @throws GatewayError for those that change the meaning of the answer. */
 function otherFields(body: Json): Json {
   const others = Object.entries(body).filter(([name]) => !KNOWN.has(name))
   const refused = others.find(([name, value]) => REFUSED.has(name) && !isEmpty(value))
@@ -125,12 +125,12 @@ function readUser(value: unknown): string | undefined {
   return isAbsent(user) ? undefined : stringAt(user, 'metadata.user_id')
 }
 
-/** `auto` is the default. */
+/** Reads the service tier; `auto` is the default. */
 function readTier(value: unknown): 'default' | undefined {
   return value !== undefined && stringAt(value, 'service_tier') === 'standard_only' ? 'default' : undefined
 }
 
-/** `effort`, and the schema of a structured answer. */
+/** Reads `effort` and the schema of a structured answer. */
 function readOutputConfig(value: unknown): object {
   if (value === undefined) return {}
   const { effort, format } = objectAt(value, 'output_config')
@@ -146,7 +146,7 @@ function readFormat(format: Json): object {
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
 }
 
-/** Without tools, `tool_choice` has no effect. */
+/** Reads the tools. Without tools, `tool_choice` has no effect. */
 function readTools(body: Json, findings: Findings): object {
   const { tools, tool_choice: choice } = body
   const listed = tools === undefined ? [] : arrayAt(tools, 'tools')
@@ -158,7 +158,7 @@ function readTools(body: Json, findings: Findings): object {
   }
 }
 
-/** A tool that runs at the provider (`web_search_20250305`, …) keeps its form. */
+/** Reads a tool. A tool that runs at the provider (`web_search_20250305`, …) keeps its form. */
 function readTool(tool: Json, path: string, findings: Findings): object {
   const { type, name, description, input_schema: parameters, strict, cache_control: _, ...others } = tool
   noteCaching(findings, tool)

@@ -13,20 +13,20 @@ import { createEnding, type Ending } from './ending.ts'
 interface State {
   readonly start: StreamStart
   hasBegun: boolean
-  /** Of the last block. */
+  /** The index of the last block. */
   index: number
-  /** Whether Anthropic has cited something. */
+  /** Whether Anthropic has cited a source. */
   hasOwnCitations: boolean
-  /** Undefined: no block is open. */
+  /** The type of the open block. Undefined if no block is open. */
   open: 'text' | 'thinking' | 'tool_use' | 'native' | undefined
-  /** Of the last tool call. */
+  /** The index of the last tool call. */
   toolIndex: number
   /** Tool calls without argument text so far. */
   readonly emptyCalls: Set<number>
   readonly ending: Ending
   /** The provider's counts so far. */
   usage: Usage
-  /** Fields beside the content that the gateway does not read. */
+  /** The fields besides the content, which the gateway does not read. */
   others: Json
 }
 
@@ -156,7 +156,7 @@ function startBlock(state: State, block: object): string {
   return before + eventText('content_block_start', { index: state.index, content_block: block })
 }
 
-/** A block without deltas. */
+/** Renders a block without deltas. */
 function wholeBlock(state: State, block: object): string {
   const text = startBlock(state, block)
   state.open = 'thinking'

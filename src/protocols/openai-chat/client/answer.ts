@@ -10,7 +10,7 @@ interface ToolCallState {
   id: string | undefined
   name: string | undefined
   arguments: string
-  /** Undefined: a function. */
+  /** Undefined for a function. */
   readonly custom: true | undefined
 }
 
@@ -19,7 +19,7 @@ interface ChoiceState {
   text: string
   reasoning: string
   refusal: string
-  /** Undefined where there are none, which is nearly always. */
+  /** Undefined if there are none, which is the usual case. */
   toolCalls: Map<number, ToolCallState> | undefined
   extensions: Map<string, unknown> | undefined
   logprobs: Logprobs | undefined
@@ -27,7 +27,10 @@ interface ChoiceState {
   contentIsNull: boolean
 }
 
-/** Renders a tool call as `function_call` for clients that sent `functions`, and no finish reason for unfinished choices. */
+/**
+ * Renders a tool call as `function_call` for clients that sent `functions`, and no finish reason for unfinished
+ * choices.
+ */
 export function createAnswer({ legacyFunctions = false }: Pick<ChatRequest, 'legacyFunctions'> = {}): WholeAnswer {
   const choices = new Map<number, ChoiceState>()
   return {
@@ -153,7 +156,7 @@ function renderToolCalls(choice: ChoiceState): RenderedCall[] {
   )
 }
 
-/** Fields of a message that extensions must not set. */
+/** The fields of a message that extensions must not set. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'role',
   'content',
@@ -164,19 +167,19 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   '__proto__',
 ])
 
-/** Whether an extension may become a field of the message under this name. */
+/** Returns whether an extension may become a field of the message under this name. */
 export function isExtensionField(field: string): boolean {
   return !OWN_FIELDS.has(field)
 }
 
-/** A choice that called tools did not just stop. */
+/** Returns the finish reason; a choice that called tools did not just stop. */
 export function finishReason(reason: FinishReason, hasToolCalls: boolean): FinishReason {
   return reason === 'stop' && hasToolCalls ? 'tool_calls' : reason
 }
 
 /**
- * Whether a call without any argument text stands for one without arguments, `{}`. Not when the answer was cut off:
- * there the text is missing, and a client must not take the call for a whole one.
+ * Returns whether a call without argument text is one without arguments, `{}`. In a truncated answer the text may be
+ * missing instead, and a client must not treat the call as complete.
  */
 export function emptyArgumentsAreWhole(reason: FinishReason | undefined): boolean {
   return reason === 'stop' || reason === 'tool_calls'
@@ -188,7 +191,10 @@ interface Logprobs {
   refusal: unknown[] | null
 }
 
-/** @returns undefined when there is nothing of the expected shape. Every entry gets the `top_logprobs` clients expect. */
+/**
+ * @returns undefined without a value of the expected shape. Adds `top_logprobs`, which clients expect, to every
+ * entry.
+ */
 export function readLogprobs(value: unknown): Logprobs | undefined {
   if (!isRecord(value)) return undefined
   const content = entriesOf(value['content'])
@@ -217,7 +223,7 @@ function concatenated(list: unknown[] | null, added: unknown[] | null): unknown[
   return list
 }
 
-/** As JSON text. */
+/** Renders the usage as JSON text. */
 export function renderUsage(bill: Bill): string {
   return JSON.stringify(usageObject(bill))
 }

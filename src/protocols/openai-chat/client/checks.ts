@@ -5,7 +5,7 @@
 import { type ErrorCode, GatewayError } from '../../../domain/errors.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
 
-/** Both ends are allowed. */
+/** A range that includes both ends. */
 export interface Range {
   readonly min: number
   readonly max: number
@@ -17,13 +17,13 @@ export function refuse(code: ErrorCode, param: string, message: string): never {
   throw new GatewayError(code, message, { param })
 }
 
-/** `missing_field` when there is nothing, else `invalid_type`. @param expected With its article: `a string`. */
+/** Throws `missing_field` for an absent value, else `invalid_type`. @param expected With its article: `a string`. */
 export function refuseType(value: unknown, param: string, expected: string): never {
   if (value === undefined) refuse('missing_field', param, `\`${param}\` is missing; it must be ${expected}.`)
   refuse('invalid_type', param, `\`${param}\` must be ${expected}, not ${kindOf(value)}.`)
 }
 
-/** Absent, or null, which OpenAI's API takes for absent. */
+/** Returns whether a value is absent, or null, which OpenAI's API treats as absent. */
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }

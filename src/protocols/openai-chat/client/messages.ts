@@ -1,7 +1,7 @@
 /**
  * Validates the conversation: each message's role, and what that role may and must contain. Messages from before tool
- * calls had IDs become tool calls: an assistant's `function_call`, and its result under the role `function`, which names
- * only the function.
+ * calls had IDs become tool calls: an assistant's `function_call`, and its result under the role `function`, which
+ * names only the function.
  */
 
 import type { ChatMessage, ContentPart, Role, ToolCall } from '../../../domain/chat.ts'
@@ -10,10 +10,10 @@ import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt, witho
 import { toolTypeAt } from './tools.ts'
 
 const ROLES: readonly Role[] = ['system', 'developer', 'user', 'assistant', 'tool']
-/** Fields that the official SDKs write as null, or as an empty list, when they send an answer back. */
+/** Fields that the official SDKs send as null or as an empty list when they return an answer. */
 const EMPTY_MEANS_ABSENT = ['name', 'tool_calls', 'tool_call_id', 'function_call', 'audio', 'annotations']
 
-/** In all messages together. */
+/** The images in all messages together. */
 export const MAX_IMAGES = 500
 
 /** Returns the messages, in the client's own array and objects unless something had to be replaced. */
@@ -112,7 +112,7 @@ interface CustomCall {
   readonly custom: { readonly name: string; readonly input: string }
 }
 
-/** Of a call that has been checked. */
+/** Returns whether a validated call is that of a custom tool. */
 function isCustomCall(call: Json | CustomCall): call is CustomCall {
   return 'type' in call && call.type === 'custom'
 }
@@ -126,7 +126,7 @@ interface PendingCall {
   readonly name: string
 }
 
-/** The same array when nothing in it is of the older form. Other faults are left for those who check messages. */
+/** Converts messages of the older form; returns the same array if there are none. Messages are validated elsewhere. */
 function modernMessages(messages: readonly unknown[]): readonly unknown[] {
   if (!messages.some(isLegacy)) return messages
   let pending: PendingCall | undefined
@@ -217,7 +217,10 @@ function checkFile(part: Json, path: string): void {
   }
 }
 
-/** RFC 2397, with its media type; the data itself, which may be megabytes, is not looked at. */
+/**
+ * Returns whether the text is a data URL (RFC 2397) with a media type. The data, which may be megabytes, is not
+ * examined.
+ */
 function isDataUrl(text: string): boolean {
   return /^data:[\w.+-]+\/[\w.+-]+(;[\w.+-]+(=[^;,]*)?)*,/i.test(text.slice(0, 256))
 }

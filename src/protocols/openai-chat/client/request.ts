@@ -1,6 +1,6 @@
 /**
- * The chat-completions request as a client writes it, read into a `ChatRequest`. This is the one path where a request
- * is validated: everything behind it trusts the types. It knows no provider and no model.
+ * Reads a client's chat-completions request into a `ChatRequest`. This is the only place where a request is validated:
+ * all later code trusts the types. It knows no provider and no model.
  *
  * Source: the OpenAI chat-completions API reference; what differs is decided in `docs/`.
  */
@@ -36,7 +36,7 @@ type Read<Result> = (value: unknown, name: string, draft: Draft) => Result
 const TOKENS: Range = { min: 1, max: Number.MAX_SAFE_INTEGER }
 const ANY_INTEGER: Range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 const BIAS: Range = { min: -100, max: 100 }
-/** More than most providers take; each protocol checks its hosts' own limit. */
+/** The stop sequences, more than most providers accept. Each protocol checks its hosts' own limit. */
 const MAX_STOPS = 64
 const MAX_METADATA_PAIRS = 16
 const MAX_METADATA_NAME = 64
@@ -45,7 +45,7 @@ const MODALITIES = ['text', 'audio', 'image'] as const
 const EFFORTS: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 const NO_EXTRA: Readonly<Record<string, unknown>> = Object.freeze(Object.create(null))
 
-/** In the order in which they are checked: the contract's own fields, then the rest of OpenAI's. */
+/** The fields in the order in which they are validated: the contract's own, then the rest of OpenAI's. */
 const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.entries({
   temperature: into('temperature', numberFrom(0, 2)),
   max_tokens: into('maxTokens', integerFrom(TOKENS)),
@@ -81,8 +81,8 @@ const FIELDS: readonly (readonly [name: string, read: Read<void>])[] = Object.en
 const KNOWN: ReadonlySet<string> = new Set(['model', 'messages', ...FIELDS.map(([name]) => name)])
 
 /**
- * Validates a body that `checkJsonBytes` has passed. Messages and tools are the client's own objects, not copies, except
- * where an older form or a null had to be replaced. Null stands for absent in every optional field.
+ * Validates a body that `checkJsonBytes` has passed. Messages and tools are the client's own objects, not copies,
+ * except where an older form or a null had to be replaced. Null stands for absent in every optional field.
  * @throws GatewayError for the first fault: the body, `model`, `messages`, then the order of `FIELDS`.
  */
 export function parseChatRequest(value: unknown): ChatRequest {
@@ -160,8 +160,8 @@ function readMaxCompletionTokens(value: unknown, name: string, draft: Draft): nu
 }
 
 /**
- * Chunks are never padded here, so `include_obfuscation: false` is what happens anyway, and `true` is named in the warnings,
- * as are members that nobody knows.
+ * The gateway never pads chunks, so `include_obfuscation: false` needs no action. A warning names `true` and unknown
+ * members.
  */
 function readStreamOptions(value: unknown, name: string, draft: Draft): void {
   if (!isRecord(value)) refuseType(value, name, 'an object')
@@ -175,7 +175,7 @@ function readStreamOptions(value: unknown, name: string, draft: Draft): void {
   if (unheeded.length > 0) draft.unheeded = unheeded.map((other) => `${name}.${other}`)
 }
 
-/** Without effect where there are no tools, so it is dropped there. */
+/** Reads the field, which is dropped without tools because it has no effect. */
 function readParallelToolCalls(value: unknown, name: string, draft: Draft): void {
   const parallel = booleanAt(value, name)
   if (draft.tools !== undefined) draft.parallelToolCalls = parallel
@@ -239,7 +239,7 @@ function readResponseFormat(value: unknown, name: string): ResponseFormat {
   return (schema === described ? format : { ...format, json_schema: schema }) as unknown as ResponseFormat
 }
 
-/** The text the answer will mostly repeat. */
+/** Reads the text that the answer will mostly repeat. */
 function readPrediction(value: unknown, name: string): unknown {
   const prediction = objectAt(value, name)
   oneOf(prediction['type'], `${name}.type`, ['content'])

@@ -18,7 +18,7 @@ interface ChoiceState {
   /** A chunk of this choice up to the inside of its `delta`. */
   readonly prefix: string
   hasRole: boolean
-  /** Whether argument text has come, by tool call. */
+  /** Whether argument text has arrived, by tool call. */
   readonly toolCalls: Map<number, boolean>
   extensions: Map<string, unknown> | undefined
   finish: FinishReason | undefined
@@ -142,7 +142,7 @@ function renderFunctionCall(choice: ChoiceState, event: ToolCallEvent): string {
   return `${role}${choice.prefix}"function_call":{${name}"arguments":${JSON.stringify(event.arguments)}}${UNFINISHED}`
 }
 
-/** Later values replace earlier ones, while clients join what they get in deltas: each is sent once, when it is final. */
+/** Holds an extension until it is final: later values replace earlier ones, but clients join the values of deltas. */
 function holdExtension(choice: ChoiceState, { field, value }: ExtensionEvent): void {
   if (!isExtensionField(field)) return
   choice.extensions ??= new Map()
@@ -194,7 +194,7 @@ function renderExtensions({ extensions, prefix }: ChoiceState): string {
 }
 
 /**
- * What accumulating clients can take in a delta: text, an object, or a list of objects that each say their `index`.
+ * Returns a value that accumulating clients accept in a delta: text, an object, or a list of objects with an `index`.
  * @returns undefined for anything else: numbers would be added up, and other lists stop the Python SDK's helper.
  */
 function deltaValue(value: unknown): unknown {

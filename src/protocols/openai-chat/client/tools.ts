@@ -1,6 +1,7 @@
 /**
  * `tools` and `tool_choice`, and their older names `functions` and `function_call`, which become the former.
- * A custom tool becomes a tool marked as such; tools that run at the provider are kept apart, for the protocol to judge.
+ * A custom tool becomes a tool marked as such. Tools that run at the provider are kept separately; the protocol
+ * decides on them.
  */
 
 import type { ServerTool, Tool, ToolChoice } from '../../../domain/chat.ts'
@@ -32,7 +33,7 @@ interface ToolDraft {
 const MAX_TOOLS = 128
 const CHOICES = ['none', 'auto', 'required'] as const
 
-/** An empty list says the same as none. */
+/** Reads the tools. An empty list means none. */
 export function readTools(value: unknown, name: string, draft: ToolDraft): void {
   const tools: Tool[] = []
   const serverTools: ServerTool[] = []
@@ -59,7 +60,10 @@ export function readFunctions(value: unknown, name: string, draft: ToolDraft): v
   })
 }
 
-/** `none` and `auto` say nothing where there are no tools, so they are left out there; `none` is of the provider's tools, too. */
+/**
+ * Reads the choice. `none` and `auto` are dropped without tools, where they have no effect; `none` also covers the
+ * provider's tools.
+ */
 export function readToolChoice(value: unknown, name: string, draft: ToolDraft): void {
   const choice = choiceAt(value, name, draft.tools)
   if (choice === 'none') delete draft.serverTools
@@ -103,7 +107,10 @@ export function toolTypeAt(object: Json, path: string): 'function' | 'custom' {
 
 const USES = { min: 1, max: 1000 } as const
 
-/** A tool that runs at the provider (web search, code execution, …), which charges for it apart; undefined: it is none. */
+/**
+ * Reads a tool that runs at the provider (web search, code execution, …), which charges for it separately. Undefined
+ * for others.
+ */
 function readServerTool(tool: Json, path: string): ServerTool | undefined {
   const { type, function: described, max_uses: limit } = tool
   if (type === 'function' || type === 'custom' || (isAbsent(type) && !isAbsent(described))) return undefined

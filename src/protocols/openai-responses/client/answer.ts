@@ -24,7 +24,7 @@ export function createResponse(request: ChatRequest, id = ''): WholeAnswer {
   }
 }
 
-/** A response that could not be stored has `store: false`, whatever the request said. */
+/** Returns the echo. A response that could not be stored has `store: false`, whatever the request requested. */
 export function echoWhen(echo: Json, { isStored }: Pick<Bill, 'isStored'>): Json {
   return isStored === false ? { ...echo, store: false } : echo
 }
@@ -34,7 +34,7 @@ export function tailOf(id: string): string {
   return id.replace(/^[a-z]+[_-]/, '')
 }
 
-/** What does not change while a response is made, as JSON text: the beginning, and the end. */
+/** The constant parts of a response as JSON text: the beginning and the end. */
 export interface Frame {
   readonly head: string
   readonly tail: string
@@ -47,7 +47,7 @@ export function createFrame({ id, created, model }: AnswerHead, echo: Json): Fra
 
 export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
-  /** Undefined: complete. */
+  /** Undefined for a complete response. */
   readonly reason?: string | undefined
   /** Unix seconds. */
   readonly completedAt?: number | undefined

@@ -20,7 +20,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'input_audio',
 ])
 
-/** Called for an untranslatable part, with its path. */
+/** Called for a part without a translation, with its path. */
 export type NoteUnknown = (part: Json, path: string) => void
 
 /** Holds the place of a file that the provider has or fetches: its size is not known. */

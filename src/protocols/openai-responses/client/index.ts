@@ -28,7 +28,7 @@ export function storingResponsesApi(context: StoredContext): ClientApi {
   return { ...responsesApi, parse: (body, headers) => parseResponsesRequest(body, headers, context) }
 }
 
-/** Names of chat completions, to those of this API. */
+/** The names of chat completions and their counterparts in this API. */
 const PARAMS: Readonly<Record<string, string>> = {
   max_completion_tokens: 'max_output_tokens',
   max_tokens: 'max_output_tokens',

@@ -29,7 +29,7 @@ interface Turn {
   readonly entries: ContextEntry[]
   /** Provider context by protocol. */
   readonly context: Record<string, unknown>
-  /** Results of its calls. */
+  /** The results of its calls. */
   readonly results: object[]
   /** Whether its last item is a message. */
   endsInText: boolean
@@ -88,7 +88,7 @@ function readItems(reading: Reading, input: unknown, earlierItems: number): void
   }
 }
 
-/** Where the client finds an item: the input of its request begins after the earlier items. */
+/** Returns the client's path of an item: the input of its request begins after the earlier items. */
 export function itemPath(at: number, earlierItems: number): string {
   return at < earlierItems ? 'previous_response_id' : `input[${at - earlierItems}]`
 }

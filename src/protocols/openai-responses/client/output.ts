@@ -17,40 +17,40 @@ export interface Output {
   push(event: ChatEvent): void
   /** Closes the last item; a second call does nothing. */
   end(): void
-  /** Why the model ended; undefined: it did not. */
+  /** Returns the finish reason. Undefined if the model did not end. */
   finish(): FinishReason | undefined
-  /** As JSON text, a list. */
+  /** Returns a list as JSON text. */
   render(): string
 }
 
 interface OutputInput {
-  /** Of the response, without its prefix. */
+  /** The ID of the response without its prefix. */
   readonly id: string
   readonly forms: ReadonlyMap<string, ToolForm>
   /** See `ResponseDetails`. */
   readonly isStored: boolean
-  /** Undefined: a whole answer, without events. */
+  /** Undefined for a whole answer, which has no events. */
   readonly emit: Emit | undefined
 }
 
 interface TextPart {
   readonly type: 'output_text' | 'refusal'
-  /** Members of its events. */
+  /** The members that locate the item in its events. */
   readonly place: string
   text: string
   readonly logprobs: unknown[]
-  /** From a provider of this API. */
+  /** The annotations of a provider of this API. */
   readonly annotations: Json[]
 }
 
 interface OpenMessage {
   readonly kind: 'message'
   readonly id: string
-  /** At most one of each type. */
+  /** At most one part of each type. */
   readonly parts: TextPart[]
-  /** Where its text begins in the text of the answer, in UTF-16 units. */
+  /** The position of its text in the text of the answer, in UTF-16 units. */
   readonly from: number
-  /** From a provider of this API. */
+  /** The phase, from a provider of this API. */
   readonly phase: string | undefined
 }
 
@@ -59,7 +59,7 @@ interface OpenReasoning {
   readonly id: string
   text: string
   context: Json | undefined
-  /** From a provider of this API, to which it returns unchanged. */
+  /** Encrypted reasoning of a provider of this API, which receives it back unchanged. */
   encrypted: string | undefined
 }
 
@@ -81,13 +81,13 @@ interface State extends OutputInput {
   open: OpenItem | undefined
   /** Members of events of the open reasoning or call, up to the delta. */
   deltaPrefix: string
-  /** Of the last tool call. */
+  /** The index of the last tool call. */
   toolIndex: number
   /** Tool calls without argument text so far. */
   readonly emptyCalls: Set<number>
   /** Length of the text so far. */
   length: number
-  /** Whether reasoning was signed: then a context of the whole answer repeats it. */
+  /** Whether reasoning was signed. If so, a context of the whole answer would repeat it. */
   isSigned: boolean
   /** The next item, as a provider of this API announced it. */
   announced: Json | undefined
@@ -154,7 +154,7 @@ function pushEvent(state: State, event: ChatEvent): void {
   }
 }
 
-/** By type: the prefix of IDs of items that have a counterpart in the other events. */
+/** The prefixes of IDs by type, for items that have a counterpart in the other events. */
 const ITEM_PREFIXES: ReadonlyMap<unknown, string> = new Map([
   ['message', 'msg'],
   ['reasoning', 'rs'],
@@ -231,7 +231,7 @@ function addText(
   state.emit(DELTAS[type], `${part.place},"delta":${JSON.stringify(text)}${tail}`)
 }
 
-/** In the form of the contract: bytes are a list. */
+/** Returns the entries in the form of the contract, in which bytes are a list. */
 function entriesOf(logprobs: unknown): readonly Json[] {
   const entries = (readLogprobs(logprobs)?.content ?? []).filter(isRecord)
   return entries.map(({ top_logprobs: top, ...entry }) => ({

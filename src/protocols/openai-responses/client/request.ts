@@ -23,13 +23,13 @@ import { type Conversation, itemPath, readConversation } from './items.ts'
 import type { StoredContext } from './stored.ts'
 import { type ListedTool, readChoice, readTools, type ToolForm } from './tools.ts'
 
-/** What an answer repeats or needs of its request. */
+/** The parts of a request that its answer repeats or needs. */
 export interface ResponseDetails {
-  /** Fields of the answer that repeat the request. */
+  /** The fields of the answer that repeat the request. */
   readonly echo: Json
-  /** Of tools whose calls are no plain function calls, by the name that the model sees. */
+  /** The forms of tools whose calls are not plain function calls, by the name that the model sees. */
   readonly forms: ReadonlyMap<string, ToolForm>
-  /** Whether the ID of each item leads to its response, so that requests can refer to it. */
+  /** Whether the ID of each item identifies its response, so that requests can refer to it. */
   readonly isStored: boolean
 }
 
@@ -42,7 +42,7 @@ const LOGPROBS = { min: 0, max: 20 } as const
 const LOGPROBS_FIELD = 'message.output_text.logprobs'
 const CONTEXT_FIELD = 'reasoning.encrypted_content'
 
-/** Fields that are translated, or whose effect is the same without a translation. */
+/** The fields that are translated, or whose effect is the same without a translation. */
 const KNOWN: ReadonlySet<string> = new Set([
   'model',
   'input',
@@ -73,7 +73,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'client_metadata',
   ...ROUTING_FIELDS,
 ])
-/** Fields without which the answer would mean something else. */
+/** The fields that change the meaning of the answer and are therefore rejected. */
 const REFUSED: ReadonlySet<string> = new Set(['conversation', 'prompt'])
 
 /** The fields of an answer that come from its request; of another API's request: the defaults. */
@@ -179,7 +179,7 @@ function unknownFields(body: Json): Json {
   return Object.fromEntries(unknown.map((name) => [name, body[name]]))
 }
 
-/** Whether the response of a request that wants it stored is not. */
+/** Returns whether a response is not stored although its request requests it. */
 function isStoreIgnored({ store }: Json, context: StoredContext | undefined): boolean {
   return context === undefined ? store === true : context.isTooLarge
 }
@@ -214,7 +214,7 @@ interface Included {
   readonly unknown: readonly string[]
 }
 
-/** What a provider needs back is always included, since nothing is stored. */
+/** Reads the field. Data that a provider needs with the next request is always included, because nothing is stored. */
 function readInclude(value: unknown): Included {
   if (value === undefined) return { logprobs: false, unknown: [] }
   const names = arrayAt(value, 'include').map((name, at) => stringAt(name, `include[${at}]`))
@@ -230,7 +230,7 @@ function readLogprobs(value: unknown, isIncluded: boolean): object {
   return { logprobs: true, top_logprobs: count }
 }
 
-/** `verbosity`, and the format of a structured answer. */
+/** Reads `verbosity` and the format of a structured answer. */
 function readText(value: unknown): object {
   if (value === undefined) return {}
   const { format, verbosity } = objectAt(value, 'text')
@@ -274,7 +274,7 @@ const SAME_NAMES = [
   'service_tier',
 ] as const
 
-/** Fields that the parser of chat completions checks under the same name. */
+/** Returns the fields that the parser of chat completions validates under the same name. */
 function sameNames(body: Json): object {
   return Object.fromEntries(SAME_NAMES.map((name) => [name, body[name]]))
 }
@@ -282,7 +282,7 @@ function sameNames(body: Json): object {
 const MAX_CALLS = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
 const PASSED_ON = ['prompt_cache_key', 'prompt_cache_retention', 'safety_identifier'] as const
 
-/** Fields of the same name in both APIs. */
+/** Returns the fields with the same name in both APIs. */
 function passedOn(body: Json): object {
   const { max_tool_calls: calls } = body
   const limit = calls === undefined ? {} : { max_tool_calls: integerIn(calls, 'max_tool_calls', MAX_CALLS) }

@@ -13,7 +13,7 @@ export interface StoredContext {
   readonly earlierItems: number
   /** Whether the response is stored at its end. */
   readonly store: boolean
-  /** It is not stored since its input alone exceeds the limit. */
+  /** The response is not stored because its input alone exceeds the limit. */
   readonly isTooLarge: boolean
 }
 
@@ -64,7 +64,7 @@ export function withId({ item, text }: OwnItem, responseId: string, at: number):
 /** A response without its output, and the JSON texts of its output items. */
 export interface SplitResponse {
   readonly id: string
-  /** JSON text. */
+  /** The response as JSON text. */
   readonly response: string
   readonly output: readonly string[]
 }

@@ -97,7 +97,7 @@ function createEvents(frame: Frame): Events {
   return events
 }
 
-/** For a stream whose last number is unknown. */
+/** Renders the end of a stream whose last number is unknown. */
 export function renderBroken({ code, message }: BrokenStream): string {
   return eventText('error', 0, errorMembers({ code, message }))
 }

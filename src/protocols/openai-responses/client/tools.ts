@@ -6,7 +6,7 @@ import type { Json } from '../../../lib/json.ts'
 import { createUniqueNames } from '../../../lib/unique-names.ts'
 import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
 
-/** What calls of a tool look like. */
+/** The form of a tool's calls. */
 export interface ToolForm {
   readonly kind: 'function' | 'custom' | 'local_shell'
   readonly name: string
@@ -15,11 +15,11 @@ export interface ToolForm {
 
 /** The tools of a request. */
 export interface ToolBook {
-  /** For the parser of chat completions, which checks them. */
+  /** The tools for the parser of chat completions, which validates them. */
   readonly tools: readonly object[]
-  /** By the name that the model sees; absent: a function of that name. */
+  /** The forms by the name that the model sees. Absent for a function of that name. */
   readonly forms: ReadonlyMap<string, ToolForm>
-  /** Names that the model sees, by `keyOf`. */
+  /** The names that the model sees, by `keyOf`. */
   readonly wireNames: ReadonlyMap<string, string>
 }
 
@@ -93,7 +93,7 @@ function wireNames({ name, namespace }: Pick<ToolForm, 'name' | 'namespace'>): [
   return [clean.slice(0, MAX_NAME_LENGTH), clean.slice(0, MAX_NAME_LENGTH - 4)]
 }
 
-/** A tool that runs at the provider keeps its form. */
+/** Reads a tool. A tool that runs at the provider keeps its form. */
 function readTool({ tool, path, namespace }: Member, add: (form: ToolForm) => string): object {
   const { type, name, description, parameters, strict, format } = tool
   const within = namespace === undefined ? {} : { namespace }
@@ -132,7 +132,7 @@ export function wireNameOf({ wireNames: known }: ToolBook, tool: Pick<ToolForm, 
 
 const CHOICES = ['none', 'auto', 'required'] as const
 
-/** `tool_choice` of a chat completion. @throws GatewayError, also for a tool that runs at the provider. */
+/** Converts to `tool_choice` of a chat completion. @throws GatewayError, also for a tool that runs at the provider. */
 export function readChoice(value: unknown, book: ToolBook): unknown {
   if (typeof value === 'string') return oneOf(value, 'tool_choice', CHOICES)
   if (typeof value !== 'object') refuseType(value, 'tool_choice', '"none", "auto", "required" or an object')
