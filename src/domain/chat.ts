@@ -123,7 +123,7 @@ export interface ChatRequest {
   /** `stream_options.include_obfuscation: false`: the provider should not pad chunks. */
   readonly plainChunks?: boolean
   /** Ignored parameters, for `x-turnpike-warnings`. */
-  readonly unheeded?: readonly string[]
+  readonly ignoredParameters?: readonly string[]
   /** 1 to 16. */
   readonly n: number
   /** `max_completion_tokens`, or its older name `max_tokens`. */

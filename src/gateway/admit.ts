@@ -62,7 +62,7 @@ export function parse(
   { api, body, caller, headers, routing }: Pick<Incoming, 'api' | 'body' | 'caller' | 'headers' | 'routing'>,
   ignored: readonly string[] = [],
 ): RequestedModels {
-  const parsed = withUnheeded(api.parse(body, headers), ignored)
+  const parsed = withIgnored(api.parse(body, headers), ignored)
   const request = routing === undefined ? parsed : withRouting(parsed, routing)
   return requestedModels({
     book: ports.models(),
@@ -74,18 +74,22 @@ export function parse(
   })
 }
 
-function withUnheeded(request: ChatRequest, names: readonly string[]): ChatRequest {
-  return names.length === 0 ? request : { ...request, unheeded: [...(request.unheeded ?? []), ...names] }
+function withIgnored(request: ChatRequest, names: readonly string[]): ChatRequest {
+  return names.length === 0
+    ? request
+    : { ...request, ignoredParameters: [...(request.ignoredParameters ?? []), ...names] }
 }
 
 /** Applies the routing header, which overrides the same fields of the body. */
 function withRouting(request: ChatRequest, header: string): ChatRequest {
-  const { unheeded, ...routing } = readRoutingHeader(header)
+  const { ignoredParameters, ...routing } = readRoutingHeader(header)
   const provider = { ...request.routing?.provider, ...routing.provider }
   return {
     ...request,
     routing: { ...request.routing, ...routing, ...(Object.keys(provider).length > 0 && { provider }) },
-    ...(unheeded.length > 0 && { unheeded: [...(request.unheeded ?? []), ...unheeded] }),
+    ...(ignoredParameters.length > 0 && {
+      ignoredParameters: [...(request.ignoredParameters ?? []), ...ignoredParameters],
+    }),
   }
 }
 

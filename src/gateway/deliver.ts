@@ -286,10 +286,10 @@ export function completionHeaders(
   if (guarded !== undefined && guarded.masked > 0) headers['x-turnpike-guardrails'] = `masked=${guarded.masked}`
   headers['x-turnpike-overhead-ms'] = Math.max(0, clock() - receivedAt - upstreamMs).toFixed(3)
   const warnings = answering?.calls[0]?.warnings ?? NONE
-  const { unheeded = NONE } = request
+  const { ignoredParameters = NONE } = request
   const lowered = reservation.lowered ? LOWERED : NONE
-  if (lowered.length + unheeded.length + warnings.length + atEnd.length > 0)
-    headers['x-turnpike-warnings'] = warningsText([...lowered, ...unheeded, ...warnings, ...atEnd])
+  if (lowered.length + ignoredParameters.length + warnings.length + atEnd.length > 0)
+    headers['x-turnpike-warnings'] = warningsText([...lowered, ...ignoredParameters, ...warnings, ...atEnd])
   return headers
 }
 

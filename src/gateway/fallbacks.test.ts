@@ -282,7 +282,7 @@ test('models without a price, of another kind, or past their shutdown are no fal
   assert.match(client.headers?.['x-turnpike-route'] ?? '', /^b;model="b-model";skipped=model_not_priced, a;/)
 })
 
-test('a model that cannot do what the request asks is passed over; where none can, the first one’s error stands', async () => {
+test('a model that cannot do what the request asks is skipped; where none can, the first one’s error stands', async () => {
   const capabilities = { streaming: true, function_calling: false, vision: false, json_mode: false }
   const models = [modelAt('a', { capabilities }), modelAt('b'), modelAt('c', { capabilities })]
   const tools = [{ type: 'function', function: { name: 'f' } }]
@@ -295,7 +295,7 @@ test('a model that cannot do what the request asks is passed over; where none ca
   assert.match(none.error?.message ?? '', /'a'/)
 })
 
-test('a model that cannot read PDF files, or follow a schema, is passed over with the reason', async () => {
+test('a model that cannot read PDF files, or follow a schema, is skipped with the reason', async () => {
   const models = [modelAt('a', { pdf: false, jsonSchema: false }), modelAt('b')]
   const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } }
   const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } }

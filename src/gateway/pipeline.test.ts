@@ -512,7 +512,7 @@ test('one write for each network read, however many events it brought', async ()
   assert.equal(assemble(streamOf(client)).content, Array.from({ length: 20 }, (_, i) => `t${i} `).join(''))
 })
 
-test('a counter that fails leaves a row all the same', async () => {
+test('a counter that fails leaves a row nevertheless', async () => {
   const countTokens = (): Promise<number> => Promise.reject(new Error('no tokenizer'))
   const { ask, records, admitted } = plane(() => ({ body: [...begun(2), new Error('ECONNRESET')] }), { countTokens })
   const { client } = await ask(STREAM)

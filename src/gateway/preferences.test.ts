@@ -229,7 +229,7 @@ test('no failure leads past a policy: fallbacks that do not fulfil it are never 
   assert.deepEqual(new Set(hosts), new Set(['a', 'd']))
 })
 
-test('a deployment whose protocol cannot express the request is passed over, before anything is sent', async () => {
+test('a deployment whose protocol cannot express the request is skipped, before anything is sent', async () => {
   const tool = { type: 'custom', custom: { name: 'f' } }
   const network = playNetwork(() => good)
   const upstreams = [

@@ -208,7 +208,7 @@ test('a key that may use the virtual model may use what is behind it, and no key
   assert.equal(error?.code, 'model_not_allowed')
 })
 
-test('candidates that cannot do what the request asks, are not priced or shut down, are passed over', async () => {
+test('candidates that cannot do what the request asks, are not priced or shut down, are skipped', async () => {
   const capabilities = { streaming: true, function_calling: false, vision: false, json_mode: false }
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const models = [modelAt('a', { capabilities }), modelAt('b', { price: undefined }), modelAt('c')]

@@ -34,7 +34,7 @@ async function openBuilt(t: TestContext): Promise<{ app: AppForTests; ada: Brows
   return { app, folder, ada: await app.browser(await app.person(await app.account(), 'owner', 'ada@example.com')) }
 }
 
-test('WEB-3: every address of the dashboard is its page, with strict headers, asked about anew each time', async (t) => {
+test('WEB-3: every address of the dashboard is its page, with strict headers, asked about again each time', async (t) => {
   const { app, ada } = await openBuilt(t)
   for (const path of [
     '/app',
@@ -126,7 +126,7 @@ test('files with a hash in their name are kept for a year, in the smallest form 
   assert.deepEqual([head.statusCode, head.body, head.headers['content-length']], [200, '', String(SCRIPT.length)])
 })
 
-test('other files are asked about anew; what is no file is not found, and nothing outside the folder is', async (t) => {
+test('other files are asked about again; what is no file is not found, and nothing outside the folder is', async (t) => {
   const { app, folder } = await openBuilt(t)
   await writeFile(join(dirname(folder), 'secret.txt'), 'secret')
   const theme = await app.ask('GET', '/app/theme.js')

@@ -200,7 +200,7 @@ test('a request whose header came twice closes the connection after its answer',
   assert.match(received, /'host' must not be repeated/)
 })
 
-test('F33: every connection has room for one to a provider beside it, and the house keeps 96 files [limit: open-files]', () => {
+test('F33: every connection has room for one to a provider beside it, and the gateway reserves 96 files [limit: open-files]', () => {
   for (const [openFiles, connections] of [
     [256, 80],
     [1_024, 464],

@@ -132,7 +132,7 @@ test('ERR-1: what a route throws is told as it is, with headers of its own, and 
 
 test('what nobody foresaw is 500 internal_error, and shows nothing of itself', async (t) => {
   const { app, ask, seen } = await setUp(t)
-  const bug = new TypeError('secret of the house')
+  const bug = new TypeError('secret of the installation')
   app.get('/', () => Promise.reject(bug))
   const { status, error } = await ask('GET', '/')
   assert.deepEqual([status, error['type'], error['code']], [500, 'internal_error', 'internal_error'])

@@ -67,7 +67,7 @@ test('WH-5: 10 000 due jobs of one lane delay the only job of another by one rou
   }
 })
 
-test('within a lane priority comes first, then time; other lanes are served all the same', async (t) => {
+test('within a lane priority comes first, then time; other lanes are served nevertheless', async (t) => {
   const database = await temporaryDatabase(t)
   const named = (name: string, over: Partial<NewJob>) => ({ kind: 'mail', name, payload: null, lane: 'a', ...over })
   const jobs = [

@@ -39,7 +39,7 @@ export function checkStops(stop: readonly string[] | undefined, limit: number): 
 }
 
 /**
- * The request for a provider without custom tools, which take free text in place of JSON arguments: only the originator of
+ * The request for a provider without custom tools, which take free text in place of JSON arguments: only the author of
  * the chat-completions format has them. Where the request allows it, they become functions with one text.
  * @throws GatewayError `unsupported_parameter` for a custom tool, or for the call of one in the conversation.
  */

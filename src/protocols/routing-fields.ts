@@ -79,7 +79,7 @@ export function withModels(
 export interface ReadProvider {
   readonly preferences: ProviderPreferences
   /** Paths of members without effect here. */
-  readonly unheeded: readonly string[]
+  readonly ignoredParameters: readonly string[]
 }
 
 type Read = (value: unknown, name: string) => Partial<ProviderPreferences>
@@ -106,14 +106,14 @@ function readOnly(value: unknown, name: string): Pick<ProviderPreferences, 'only
 export function readProvider(value: unknown, name: string): ReadProvider {
   const object = objectAt(value, name)
   let preferences: ProviderPreferences = {}
-  const unheeded: string[] = []
+  const ignoredParameters: string[] = []
   for (const [member, wish] of Object.entries(object)) {
     if (isAbsent(wish)) continue
     const read = Object.hasOwn(MEMBERS, member) ? MEMBERS[member] : undefined
-    if (read === undefined) unheeded.push(`${name}.${member}`)
+    if (read === undefined) ignoredParameters.push(`${name}.${member}`)
     else preferences = { ...preferences, ...read(wish, `${name}.${member}`) }
   }
-  return { preferences, unheeded }
+  return { preferences, ignoredParameters }
 }
 
 function namesAt(value: unknown, name: string): readonly string[] {
@@ -160,7 +160,7 @@ function usdAt(value: unknown, path: string): number {
 }
 
 /** @throws GatewayError `invalid_header` if it is not a JSON object; the errors of the fields for its members. */
-export function readRoutingHeader(text: string): RequestedRouting & { readonly unheeded: readonly string[] } {
+export function readRoutingHeader(text: string): RequestedRouting & { readonly ignoredParameters: readonly string[] } {
   const value = parseJson(text)
   if (!isRecord(value)) {
     throw new GatewayError('invalid_header', `\`${ROUTING_HEADER}\` must be a JSON object.`, { param: ROUTING_HEADER })
@@ -172,6 +172,9 @@ export function readRoutingHeader(text: string): RequestedRouting & { readonly u
   return {
     ...(named.length > 0 && { models: named }),
     ...(read !== undefined && { provider: read.preferences }),
-    unheeded: [...Object.keys(others).map((name) => `${ROUTING_HEADER}.${name}`), ...(read?.unheeded ?? [])],
+    ignoredParameters: [
+      ...Object.keys(others).map((name) => `${ROUTING_HEADER}.${name}`),
+      ...(read?.ignoredParameters ?? []),
+    ],
   }
 }

@@ -68,12 +68,16 @@ export function refuseUnpricedTools({ serverTools = [] }: ChatRequest, price: Pr
  * warnings.
  */
 export function withoutUnpricedTools(request: ChatRequest, price: Price | undefined): ChatRequest {
-  const { serverTools = NONE, tools = [], unheeded = [], native, isTranslated } = request
+  const { serverTools = NONE, tools = [], ignoredParameters = [], native, isTranslated } = request
   if (serverTools.length === 0 || isTranslated !== true || native?.protocol === 'anthropic') return request
   const isPriced = ({ name }: ServerTool) => price !== undefined && toolFee(name, price) !== undefined
   const dropped = serverTools.filter((tool) => !isPriced(tool)).map(({ param }) => param)
   if (dropped.length === 0) return request
-  const rest = { ...request, serverTools: serverTools.filter(isPriced), unheeded: [...unheeded, ...dropped] }
+  const rest = {
+    ...request,
+    serverTools: serverTools.filter(isPriced),
+    ignoredParameters: [...ignoredParameters, ...dropped],
+  }
   if (tools.length > 0 || rest.serverTools.length > 0) return rest
   const { toolChoice: _, ...withoutChoice } = rest // `auto`: the parser refuses others without tools of the client
   return withoutChoice

@@ -114,7 +114,7 @@ for (const [how, answerOf] of Object.entries({ whole, streamed })) {
   })
 }
 
-test('a client that drops the context is answered all the same: its reasoning goes back as text', () => {
+test('a client that drops the context is answered nevertheless: its reasoning goes back as text', () => {
   const { provider_context: _, ...message } = whole(host({ messages: [] }))
   const messages = [{ role: 'user', content: 'Roll.' }, message, { role: 'tool', tool_call_id: 'call_0', content: '6' }]
   const request = parseChatRequest({ model: 'ours', messages, tools: TOOLS })

@@ -156,7 +156,7 @@ test('each provider has a strip of its last 24 hours, of an answer that the char
     call('completed', 'google'),
   ])
   const page = await dashboard.window(t, browser, { as: person })
-  await page.clock.setFixedTime(Date.now()) // or periods could move on, and be asked for anew
+  await page.clock.setFixedTime(Date.now()) // or periods could move on, and be asked for again
   const asked = new Set<string>()
   page.on('request', (request) => void asked.add(request.url()))
   await page.goto(`${dashboard.url}/app/`)

@@ -208,7 +208,7 @@ test('without a network it is said that what is seen may be old, until there is 
   await note.waitFor({ state: 'detached' })
 })
 
-test('columns are hidden and rows made higher from the keyboard, without asking anew; both are so after a reload, and in cards', async (t) => {
+test('columns are hidden and rows made higher from the keyboard, without asking again; both are so after a reload, and in cards', async (t) => {
   const page = await open(t, '/requests?range=7d', { viewport: { width: 1280, height: 800 }, bypassCSP: true })
   const header = (name: string) => page.getByRole('columnheader', { name, exact: true })
   const view = page.getByRole('button', { name: 'View', exact: true })

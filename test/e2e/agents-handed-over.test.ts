@@ -51,7 +51,7 @@ test('F17: SIGTERM hands a run over with its work; the next process goes on with
   assert.equal(run.steps, 4)
 })
 
-test('F17: on another machine, which has none of its files, the work is there all the same', async () => {
+test('F17: on another machine, which has none of its files, the work is there nevertheless', async () => {
   const made = await employer.create(before)
   await stopInTheMiddle(made.id)
   rmSync(workspaces(), { recursive: true })

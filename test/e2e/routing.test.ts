@@ -101,7 +101,7 @@ suite('routing', () => {
     assert.match(nexts[0]?.headers['x-turnpike-route'] ?? '', /;why=sticky;outcome=answered$/)
   })
 
-  test('UP-1, UP-4: a dead provider is passed over: each answer says so, and then it is left alone', async () => {
+  test('UP-1, UP-4: a dead provider is skipped: each answer says so, and then it is left alone', async () => {
     const tried = 'dead;model="dead-m";why=priority;outcome=connection, two;model="two-m";why=fallback;outcome=answered'
     const left = 'dead;model="dead-m";skipped=open, two;model="two-m";why=fallback;outcome=answered'
     for (let i = 0; i < 5; i++) assert.equal(await routeOf('fallback'), tried)
@@ -177,7 +177,7 @@ suite('routing', () => {
     two.answer(good)
   })
 
-  test('a stream whose provider is passed over is one stream', async () => {
+  test('a stream whose provider is skipped is one stream', async () => {
     two.answer(slowStream(3, 1))
     const { text, status } = await ask('fallback', { over: { stream: true } })
     assert.equal(status, 200)

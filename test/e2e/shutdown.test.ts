@@ -128,7 +128,7 @@ test('F17: an idle kept-alive connection does not hold up the end', async () => 
   assert.ok(performance.now() - startedAt < 10_000)
 })
 
-test('when whoever read the log is gone, requests are served all the same, and SIGTERM ends the process', async () => {
+test('when whoever read the log is gone, requests are served nevertheless, and SIGTERM ends the process', async () => {
   const gateway = await startGateway({ config: oneModel(provider.url), env: { LOG_LEVEL: 'info' } })
   const key = await gateway.key()
   provider.answer(ordinary)

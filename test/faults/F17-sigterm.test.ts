@@ -78,7 +78,7 @@ test('F17: SIGTERM with 50 streams: not ready at once, new requests refused, idl
   assert.deepEqual([refused.status, errorOf(refused).code], [503, 'shutting_down'])
   assert.equal(refused.headers['connection'], 'close')
   assert.match(refused.headers['retry-after'] ?? '', /^[1-9]\d?$/)
-  assert.equal((await send(gateway, '/healthz', { fresh: true })).status, 200, 'alive all the same')
+  assert.equal((await send(gateway, '/healthz', { fresh: true })).status, 200, 'alive nevertheless')
   assert.equal(
     await eventually(
       () => listens(gateway),

@@ -110,5 +110,5 @@ async function surviving(limited: boolean): Promise<void> {
 test('F33: with 256 open files, 80 connections are taken, the others are closed, and those that are there are served', () =>
   surviving(true))
 
-test('F33: where the files run out all the same, requests are refused, nothing stays reserved, and it recovers', () =>
+test('F33: where the files run out nevertheless, requests are refused, nothing stays reserved, and it recovers', () =>
   surviving(false))

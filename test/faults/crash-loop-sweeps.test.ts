@@ -1,6 +1,6 @@
 /**
  * A minute of crash loop, so it is slow: real processes, each killed seconds after it was ready. None of them lives for as
- * long as a lease, and what the first one held is swept all the same.
+ * long as a lease, and what the first one held is swept nevertheless.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

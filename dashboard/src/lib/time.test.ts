@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatDate, formatDateTime, formatTime, monthName, relativeTime } from './time.ts'
 
-// Read anew at every use; tests of a file run one after another.
+// Read again at every use; tests of a file run one after another.
 function inZone(zone: string, check: () => void): void {
   const before = process.env['TZ']
   process.env['TZ'] = zone

@@ -25,7 +25,7 @@ export interface LoadedProps<Data> {
   readonly children: (data: Data) => ReactNode
 }
 
-/** What was loaded before stays while it is loaded anew, and when that fails. */
+/** What was loaded before stays while it is loaded again, and when that fails. */
 export function Loaded<Data>({ query, skeleton, what, children }: LoadedProps<Data>) {
   const { data, error, isFetching } = query
   const retry = () => void query.refetch()

@@ -224,7 +224,7 @@ test('a transaction is whole, and takes nothing with it that failed in it', asyn
   assert.deepEqual(await ids(), ['a', 'b', 'e', 'f'])
 })
 
-test('batches that collide are carried out all the same', async (t) => {
+test('batches that collide are carried out nevertheless', async (t) => {
   const { db, batch } = await opened(t)
   for (const name of ['a', 'b']) await db.insertInto('account').values(account(name)).execute()
   const rename = (id: string) => ({ sql: "update account set name = name || 'x' where id = $1", parameters: [id] })
@@ -277,7 +277,7 @@ test('KEY-4: whoever asks only for greater values of changed_at misses no change
   })()
   const change = (at: OpenedDatabase['db'], name: string) =>
     at.transaction().execute(async (inside) => {
-      // An hour behind: the value must grow all the same.
+      // An hour behind: the value must grow nevertheless.
       const changed_at = nextChangedAt('account', Date.now() - 3_600_000)
       await inside.updateTable('account').set({ changed_at }).where('name', '=', name).execute()
       await sql`select pg_sleep(${Math.random() / 50})`.execute(inside)

@@ -62,7 +62,7 @@ test('a text that comes again has a name, the same ever after', () => {
   assert.equal(nameOf(sql), name)
 })
 
-test('F32: what asks for every column is planned anew each time, since a newer release may add one', () => {
+test('F32: what asks for every column is planned again each time, since a newer release may add one', () => {
   const nameOf = createStatementNames()
   for (const sql of [
     'select * from "completion"',
@@ -74,7 +74,7 @@ test('F32: what asks for every column is planned anew each time, since a newer r
   }
 })
 
-test('what says that it is to be planned anew is', () => {
+test('what says that it is to be planned again is', () => {
   const nameOf = createStatementNames()
   const sql = `select ${CUSTOM_PLAN} count(*) from "account" where "id" > $1`
   for (let time = 0; time < 3; time++) assert.equal(nameOf(sql), undefined)

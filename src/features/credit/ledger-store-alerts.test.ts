@@ -69,7 +69,7 @@ test('what was told stays as it was, and is not told again when a purchase is us
   assert.deepEqual(await alertsIn(store), ['1 credit.exhausted credit 100 50 50', '1 usage.alert credit 100 50 50'])
 })
 
-test('within a budget the alerts are of the budget, and the end of the credit is told all the same', async (t) => {
+test('within a budget the alerts are of the budget, and the end of the credit is told nevertheless', async (t) => {
   const store = await openStore(t)
   await store.commit(purchase(100n), settings([10, 100], 1_000n), hold(1))
   await store.commit(settle(1, { costNanoUsd: 100n }))

@@ -88,7 +88,7 @@ test('INV-13: a hold that does not fit says what was needed, what is left and wh
   assert.equal((await ledgerSnapshot(database)).held, 0n)
 })
 
-test("a key's budget is told with the time at which it starts anew", async (t) => {
+test("a key's budget is told with the time at which it resets", async (t) => {
   const { port } = await spooledCredit(t)
   const caller = { ...callerOf(ACCOUNT), monthlyBudgetNanoUsd: 5n }
   await assert.rejects(port.hold(holdAsk({ caller })), (error: GatewayError) => {

@@ -1,4 +1,4 @@
-/** Rows of guardrails. Every change also raises the account's version of them, so that all processes read anew. */
+/** Rows of guardrails. Every change also raises the account's version of them, so that all processes read again. */
 import { type Kysely, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database, GuardrailTable } from '../../db/schema/schema.ts'

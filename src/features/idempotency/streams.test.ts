@@ -61,7 +61,7 @@ test('another process is told where it runs, once anything is held for it', asyn
   assert.deepEqual(await Promise.all([other.port.begin(ask()), other.port.begin(ask())]), [there, there])
 })
 
-test('a lease that is over says little: its process is asked all the same', async (t) => {
+test('a lease that is over says little: its process is asked nevertheless', async (t) => {
   const { owner, other, there } = await running(t)
   await lapse(owner.database)
   assert.deepEqual(await other.port.begin(ask()), there)

@@ -1,4 +1,4 @@
-/** Rows of provider credentials. Every change also raises the account's version of them, so that all processes read anew. */
+/** Rows of provider credentials. Every change also raises the account's version of them, so that all processes read again. */
 import { type Kysely, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import type { Database, ProviderCredentialStatus, ProviderCredentialTable } from '../../db/schema/schema.ts'

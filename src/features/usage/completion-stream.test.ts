@@ -218,7 +218,7 @@ test('a stream goes on after the last one that was received; what ended in the s
   assert.deepEqual(await again.hears(1), [missed[1]])
   const next = await record(api)
   assert.equal((await again.hears(2)).at(-1), next)
-  // of one that is gone, or another account's, its place is known all the same
+  // of one that is gone, or another account's, its place is known nevertheless
   const strange = completionIdAt(clock.now - 15_000)
   const { hears } = await listen(t, api, { last: strange })
   assert.deepEqual([...(await hears(2))].sort(), [String(missed[0]), next].sort())

@@ -150,7 +150,7 @@ async function deleteDeliveries(db: Kysely<Database>, before: number): Promise<n
     rows.map(({ account_id, webhook_id, id }) => [account_id, webhook_id, id]),
   )
   return db.transaction().execute(async (inside) => {
-    // One that is sent anew since it was looked at stays, and its attempts with it.
+    // One that is sent again since it was looked at stays, and its attempts with it.
     const deleted = await sql<{ account_id: string; id: string }>`
       delete from delivery where ended_at < ${before} and (account_id, webhook_id, id) in
         (select ${textAt(0)}, ${textAt(1)}, ${textAt(2)} from ${list}) returning account_id, id`.execute(inside)
@@ -161,7 +161,7 @@ async function deleteDeliveries(db: Kysely<Database>, before: number): Promise<n
   })
 }
 
-/** Those that a delivery still tells, since it was sent anew or is waiting, stay as long as that does. */
+/** Those that a delivery still tells, since it was sent again or is waiting, stay as long as that does. */
 async function deleteEvents(db: Kysely<Database>, before: number): Promise<number> {
   // a delivery is created in the transaction of its event, which may have waited
   const [eventsBefore, deliveriesBefore] = [eventIdFloor(before), deliveryIdFloor(before + HOUR_MS)]

@@ -22,7 +22,7 @@ test('while the installation’s secret is being changed, what the old one seale
   assert.equal(createWebhookSecrets({ current: NEW }).open(changing.seal('whsec_y', ONE), ONE), 'whsec_y')
 })
 
-test('what the installation’s last secret has sealed is sealed anew, also secrets that still overlap', async (t) => {
+test('what the installation’s last secret has sealed is sealed again, also secrets that still overlap', async (t) => {
   const { db } = await temporaryDatabase(t)
   const accounts = ['acc_a', 'acc_b'] as AccountId[]
   await db

@@ -227,10 +227,10 @@ test('contract rule 1: an early failure is a status for those who have no head, 
   const { stream } = streamOf()
   const [quiet, told] = [listen(stream), listen(stream)]
   told.client.write(': keep-alive\n\n') // as the connection does by itself
-  stream.fail(BROKEN, event('last words'))
+  stream.fail(BROKEN, event('the error'))
   await assert.rejects(quiet.done, BROKEN)
   await told.done
-  assert.deepEqual([quiet.client.ended, textOf(told.client)], [false, `: keep-alive\n\n${event('last words')}`])
+  assert.deepEqual([quiet.client.ended, textOf(told.client)], [false, `: keep-alive\n\n${event('the error')}`])
   await assert.rejects(listen(stream).done, BROKEN)
 })
 

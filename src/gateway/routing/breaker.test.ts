@@ -40,7 +40,7 @@ function opened(now = 0): Breaker {
   return breaker
 }
 
-test('UP-4: five failures in a row open it for 30 s, and an answer in between starts the count anew', () => {
+test('UP-4: five failures in a row open it for 30 s, and an answer in between restarts the count', () => {
   const breaker = createBreaker()
   for (let i = 0; i < 4; i++) fail(breaker, 0)
   succeed(breaker, 0)

@@ -193,7 +193,7 @@ test('UP-4: what a provider does because its clients ask it to does not eject it
   }
 })
 
-test('the last route is called all the same, once a request, and an answer brings it back', async (t) => {
+test('the last route is called nevertheless, once a request, and an answer brings it back', async (t) => {
   let dead = true
   const plane = house(t, { answer: () => (dead ? refusal(500) : good), maxAttempts: 3 })
   for (let i = 0; i < 5; i++) {
@@ -360,7 +360,7 @@ test('OVL-4: a full provider’s next place is another account’s, however many
   assert.deepEqual([ended.length, plane.status().inFlight, plane.status().queued], [103, 0, 0])
 })
 
-test('a full provider is passed over where another one has a place', async (t) => {
+test('a full provider is skipped where another one has a place', async (t) => {
   const { script, open } = gate()
   const plane = house(t, {
     answer: (host) => (host === 'a' ? script() : good),

@@ -130,7 +130,7 @@ function readEvent(state: State, event: Json): void {
 
 /** A message may begin again as long as nothing of the first was emitted. */
 function startMessage(state: State, { message }: Json): void {
-  if (state.hasEmitted) throw brokenAnswer('The provider began its answer anew in the middle of it.')
+  if (state.hasEmitted) throw brokenAnswer('The provider restarted its answer in the middle.')
   state.blocks.length = 0
   state.open.clear()
   state.stopReason = ''

@@ -151,7 +151,7 @@ test('a list is the chunks of one answer', () => {
   )
 })
 
-test('a call with an id that was given before gets one of its own; an answer without id names its calls all the same', () => {
+test('a call with an id that was given before gets one of its own; an answer without id names its calls nevertheless', () => {
   const ids = (events: readonly ChatEvent[]): unknown[] =>
     events.flatMap((event) => (event.type === 'tool-call' ? [event.id] : []))
   assert.deepEqual(ids(answer('tool-same-id-twice')), ['fc-1', 'call_resp-1_0_1'])

@@ -84,7 +84,7 @@ function renameRole(message: Json, { options }: Rendering): Json {
   return message.role === 'developer' && !options.developerRole ? { ...message, role: 'system' } : message
 }
 
-/** Turns a refusal into text; only the originator supports refusals. */
+/** Turns a refusal into text; only OpenAI supports refusals. */
 function renderRefusal(message: Json): Json {
   const { role, refusal, content } = message
   if (role !== 'assistant') return message

@@ -255,7 +255,7 @@ function isCustom({ custom }: Tool): boolean {
   return custom !== undefined
 }
 
-/** Custom tools and choices among them, in the originator's format. */
+/** Custom tools and choices among them, in OpenAI's format. */
 function renderCustom({ tools, choice }: Offer): RenderedTools {
   const names = new Set(tools.filter(isCustom).map((tool) => tool.function.name))
   const rendered = tools.map(({ custom, ...tool }) =>

@@ -66,8 +66,8 @@ export function parseCompletionRequest(body: unknown): ChatRequest {
   })
   const task: CompletionTask = { type: 'completion', prompt, ...(suffix === '' ? {} : { suffix }) }
   const ignored = Object.keys(others).filter((name) => CHAT_FIELDS.has(name))
-  const unheeded = [...(request.unheeded ?? []), ...ignored]
-  return { ...request, task, ...(unheeded.length === 0 ? {} : { unheeded }) }
+  const ignoredParameters = [...(request.ignoredParameters ?? []), ...ignored]
+  return { ...request, task, ...(ignoredParameters.length === 0 ? {} : { ignoredParameters }) }
 }
 
 /** Reads one text, alone or in a list. */

@@ -200,7 +200,7 @@ test('clients of the same API get the IDs of items, encrypted reasoning, and ite
   ])
 })
 
-test('items of unknown types, and values of other types, are passed over by clients of other APIs', () => {
+test('items of unknown types, and values of other types, are skipped by clients of other APIs', () => {
   const output = [1, null, { type: 'new_item' }, { type: 'message', content: 'x' }, messageItem('m', 'Hi')]
   assert.deepEqual(plain(output), [
     { type: 'text', index: 0, text: 'Hi' },

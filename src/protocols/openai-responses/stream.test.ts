@@ -169,7 +169,7 @@ test('an error event is a failure in either of its forms, and named as the data 
   assert.throws(() => readFrames([{ event: 'error', data: 'gone' }]), failsWith('failed'))
 })
 
-test('unknown events, blank data and foreign event types are passed over; what cannot be read is a failure', () => {
+test('unknown events, blank data and foreign event types are skipped; what cannot be read is a failure', () => {
   const end = framesOf(responseEvents([])).at(-1) ?? assert.fail()
   const others = [
     { event: 'ping', data: 'x' },

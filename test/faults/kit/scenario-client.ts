@@ -42,7 +42,7 @@ export async function playClient(server: Server, scenario: Scenario): Promise<Vi
   const lastEventId = lastIdOf(first.text)
   const kept = wholeEvents(first.text)
   const rest = await ask(server, scenario, { plan: { does: 'read' }, lastEventId })
-  // Nothing may have been generated, or charged, of a request that ended before its first event: it is run anew then.
+  // Nothing may have been generated, or charged, of a request that ended before its first event: it is run again then.
   const text = rest.status === 200 && isStream(rest) ? kept + rest.text : rest.text
   return viewOf(scenario, { ...rest, text })
 }

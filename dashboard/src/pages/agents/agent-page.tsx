@@ -82,7 +82,7 @@ function AgentView({ agent }: { readonly agent: Agent }) {
   )
 }
 
-/** The agent's events, and the agent itself asked for anew whenever they tell that it has changed. */
+/** The agent's events, and the agent itself requested again when an event reports a change. */
 function useLiveAgent({ id, status: known, runs }: Agent): AgentStream {
   const stream = useAgentEvents(id, runs)
   const client = useQueryClient()

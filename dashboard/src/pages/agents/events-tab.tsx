@@ -42,7 +42,7 @@ function Events({ agent }: { readonly agent: LiveAgent }) {
   )
 }
 
-/** Loaded anew while some of them are under way; the page sees to it when the agent has something new to tell. */
+/** Loaded again while some of them are under way; the page sees to it when the agent has something new to tell. */
 function useEvents(agentId: string): Pages<WebhookEvent> {
   const [everyMs, setEveryMs] = useState<number | false>(false)
   const load = (cursor: string | undefined) => loadWebhookEvents(agentId, cursor)

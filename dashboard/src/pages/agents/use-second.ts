@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Unix milliseconds, each second anew while it is wanted: for what runs. */
+/** Unix milliseconds, updated each second while it is used. */
 export function useSecond(isWanted: boolean): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

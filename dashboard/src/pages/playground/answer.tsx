@@ -189,7 +189,7 @@ function spokenEnd({ model, status, text, refusal, calls, problem }: Run): strin
   return `${model} answered: ${said.slice(0, MAX_SPOKEN)}${called}`
 }
 
-/** What it took, live: tokens, cost, times. What is not known yet has its place all the same. */
+/** What it took, live: tokens, cost, times. What is not known yet has its place nevertheless. */
 function Figures({ run }: { readonly run: Run }) {
   const { usage, finishReason, leftOut, warnings } = run
   const { firstTokenMs, durationMs, tokensPerSecond } = figuresOf(run)

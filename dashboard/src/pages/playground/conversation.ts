@@ -137,7 +137,7 @@ function inColumn(
   return { ...state, columns }
 }
 
-/** Columns in which nothing changes stay the same objects, so that they need not be drawn anew. */
+/** Columns in which nothing changes stay the same objects, so that they need not be drawn again. */
 function inRuns(state: Conversation, change: (run: Run) => Run): Conversation {
   const columns = state.columns.map((column) => {
     const last = lastAnswer(column)

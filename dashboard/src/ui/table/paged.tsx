@@ -29,7 +29,7 @@ export interface Pages<Row> extends LoadedQuery<readonly Row[]> {
 export interface PagesOptions {
   /** False: nothing is asked for yet. */
   readonly enabled?: boolean
-  /** Milliseconds after which it is loaded anew, as long as it is seen. */
+  /** Milliseconds after which it is loaded again, as long as it is seen. */
   readonly refetchInterval?: number | false
 }
 

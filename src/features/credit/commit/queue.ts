@@ -34,7 +34,7 @@ export interface QueuedSettlement {
   readonly since: number
   /** Undefined for releases, which nobody waits for. */
   readonly group: SettlementGroup | undefined
-  /** It was in a batch that failed, and may have been committed all the same. */
+  /** It was in a batch that failed, and may have been committed nevertheless. */
   tried: boolean
 }
 
@@ -178,7 +178,7 @@ export function hasRoom({ queue, openHolds }: RequestState): boolean {
   return queue.requests.length < MAX_WAITING_REQUESTS && queue.settlements.length + openHolds < MAX_UNSETTLED
 }
 
-/** Rejects a request whose batch was sent. A hold may be committed all the same, so it is released. */
+/** Rejects a request whose batch was sent. A hold may be committed nevertheless, so it is released. */
 export function rejectSent(state: RequestState, each: QueuedRequest, failure: GatewayError): void {
   if (each.rejected) return
   each.rejected = true

@@ -58,7 +58,7 @@ for (const [random, factor] of [
   [0.5, 1.01],
   [0.999_999_999, 1.02],
 ] as const) {
-  test(`WH-2: six attempts, ${factor} times each delay apart to the millisecond, then failed, listed, and sent anew by hand`, async (t) => {
+  test(`WH-2: six attempts, ${factor} times each delay apart to the millisecond, then failed, listed, and sent again by hand`, async (t) => {
     const stage = await staged(t, () => random)
     const { fixture, endpoint, times } = stage
     await fixture.event(endpoint)
@@ -134,7 +134,7 @@ test('an endpoint that fails for 5 days running is disabled by its next failure,
   assert.deepEqual([disabled.disabled_reason, disabled.disabled_at], ['failing', BEGINNING + FAILING_MS])
 })
 
-test('a success in between begins the five days anew', async (t) => {
+test('a success in between restarts the five days', async (t) => {
   const stage = await staged(t)
   const { fixture, endpoint } = stage
   await fixture.event(endpoint)

@@ -188,8 +188,8 @@ test('usage in the stream is what stream_options asks for', () => {
 
 test('what stream_options ask for beyond usage is done or named, never dropped in silence', () => {
   const read = (options: object) => {
-    const { plainChunks, unheeded } = accepted({ stream: true, stream_options: options })
-    return [plainChunks, unheeded]
+    const { plainChunks, ignoredParameters } = accepted({ stream: true, stream_options: options })
+    return [plainChunks, ignoredParameters]
   }
   assert.deepEqual(read({ include_obfuscation: false, include_usage: true }), [true, undefined])
   assert.deepEqual(read({ include_obfuscation: true }), [undefined, ['stream_options.include_obfuscation']])

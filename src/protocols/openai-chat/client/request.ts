@@ -138,9 +138,9 @@ function readFallbacks(value: unknown, name: string, draft: Draft): void {
 }
 
 function readPreferences(value: unknown, name: string, draft: Draft): void {
-  const { preferences, unheeded } = readProvider(value, name)
+  const { preferences, ignoredParameters } = readProvider(value, name)
   if (Object.keys(preferences).length > 0) draft.routing = { ...draft.routing, provider: preferences }
-  if (unheeded.length > 0) draft.unheeded = [...(draft.unheeded ?? []), ...unheeded]
+  if (ignoredParameters.length > 0) draft.ignoredParameters = [...(draft.ignoredParameters ?? []), ...ignoredParameters]
 }
 
 /** An empty list means none. */
@@ -168,11 +168,11 @@ function readStreamOptions(value: unknown, name: string, draft: Draft): void {
   if (!draft.stream) refuse('invalid_value', name, `\`${name}\` is only allowed with \`stream: true\`.`)
   const { include_usage: usage, include_obfuscation: obfuscation, ...others } = value
   if (!isAbsent(usage)) draft.includeUsage = booleanAt(usage, `${name}.include_usage`)
-  const unheeded = Object.keys(others).filter((other) => !isAbsent(others[other]))
+  const ignoredParameters = Object.keys(others).filter((other) => !isAbsent(others[other]))
   if (!isAbsent(obfuscation) && booleanAt(obfuscation, `${name}.include_obfuscation`))
-    unheeded.push('include_obfuscation')
+    ignoredParameters.push('include_obfuscation')
   else if (obfuscation === false) draft.plainChunks = true
-  if (unheeded.length > 0) draft.unheeded = unheeded.map((other) => `${name}.${other}`)
+  if (ignoredParameters.length > 0) draft.ignoredParameters = ignoredParameters.map((other) => `${name}.${other}`)
 }
 
 /** Reads the field, which is dropped without tools because it has no effect. */

@@ -99,7 +99,7 @@ test('W6: the role comes once, in the first delta of each choice', () => {
   }
 })
 
-test('W6: a choice that only finishes has its role all the same', () => {
+test('W6: a choice that only finishes has its role nevertheless', () => {
   assert.deepEqual(deltasOf(chunksOf([finish()])), [{ role: 'assistant', content: '' }, {}])
 })
 

@@ -120,14 +120,14 @@ export function parseResponsesRequest(
     ...routingFields(body),
   })
   const source = { body, headers, extra: unknownFields(body), unknown: included.unknown }
-  const unheeded = [...(request.unheeded ?? []), ...(isStoreIgnored(body, context) ? ['store'] : [])]
+  const ignoredParameters = [...(request.ignoredParameters ?? []), ...(isStoreIgnored(body, context) ? ['store'] : [])]
   return {
     ...request,
     isTranslated: true,
     ...((hasCustomCalls || request.tools?.some(({ custom }) => custom !== undefined)) && {
       customToolsAsFunctions: true,
     }),
-    ...(unheeded.length > 0 && { unheeded }),
+    ...(ignoredParameters.length > 0 && { ignoredParameters }),
     native: nativeRequest(source, conversation),
     responses: { echo: echoOf(body, context), forms: tools.forms, isStored: context?.store === true },
   }

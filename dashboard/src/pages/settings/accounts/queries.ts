@@ -49,7 +49,7 @@ export function accountQuery(id: string) {
   })
 }
 
-/** Of the configuration; they change when it is loaded anew. */
+/** Of the configuration; they change when it is loaded again. */
 export const plansQuery = queryOptions({
   queryKey: ['/v1/admin/plans'],
   queryFn: async (): Promise<readonly Plan[]> => (await take(api.GET('/v1/admin/plans'))).data,

@@ -1,6 +1,6 @@
 /**
  * Many rows as one statement: each column travels as an SQL array in its text form. Made here, from what a batch has in
- * hand: `pg` would look at every value anew, and the arrays would have to be built first.
+ * hand: `pg` would look at every value again, and the arrays would have to be built first.
  */
 import type { PostgresClient, PostgresRows } from '../../../../db/postgres/client.ts'
 import { type Column, type ColumnValue, type Insertion, namesOf } from '../rows.ts'

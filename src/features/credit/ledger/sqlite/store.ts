@@ -19,7 +19,7 @@ export function createSqliteStore({ run }: Pick<OpenedDatabase, 'run'>): LedgerS
 
 /*
  * A batch on its way to the writer thread. What every request sends travels as a row of values: as an object, the names
- * of its properties would be most of what is copied, written and read anew for every unit.
+ * of its properties would be most of what is copied, written and read again for every unit.
  */
 
 export interface WireBatch {
