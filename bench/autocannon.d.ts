@@ -10,7 +10,7 @@ declare module 'autocannon' {
     readonly duration: number
     /** Seconds. */
     readonly timeout: number
-    /** Requests after which a connection is opened anew. */
+    /** The number of requests after which a connection is reopened. */
     readonly reconnectRate: number
   }
   interface Result {

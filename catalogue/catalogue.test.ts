@@ -25,7 +25,7 @@ test('every model says where its price was read, and when', () => {
   }
 })
 
-test('every price is exact in micro-dollars, and cached input is never dearer than fresh', () => {
+test('every price is exact in micro-dollars, and cached input is never more expensive than fresh', () => {
   for (const entry of CATALOGUE) {
     if (entry.pricing === null) continue
     assert.ok(pricePeriods(entry).length > 0, entry.id)

@@ -109,7 +109,7 @@ export const OPEN_WEIGHT = catalogueEntries(COMMON, [
     aliases: ['cerebras/gpt-oss-120b'],
     supported_parameters: HYBRID_PARAMETERS,
     deployments: [{ provider: 'cerebras', model: 'gpt-oss-120b' }],
-    note: 'Faster than elsewhere, and dearer; hence a model of its own.',
+    note: 'Faster and more expensive than elsewhere, so it is a separate model.',
     settled: { max_output_tokens: 'pi-ai and models.dev say 40 960; litellm alone says 32 768' },
   },
   {

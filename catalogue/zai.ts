@@ -187,7 +187,7 @@ export const ZAI = catalogueEntries(COMMON, [
     pricing: rates({ input: 2.25, output: 2.75 }),
     deployments: [{ provider: 'cerebras', model: 'zai-glm-4.7' }],
     source: modelsDev('cerebras/models/zai-glm-4.7'),
-    note: 'Faster than elsewhere, and dearer; hence a model of its own.',
+    note: 'Faster and more expensive than elsewhere, so it is a separate model.',
     settled: { sources: AGREED },
   },
 ])

@@ -97,7 +97,7 @@ test('a difference that the entry explains is settled, with the reason', () => {
   assert.match(found[0] ?? '', /says 3: the contract’s$/)
 })
 
-test('of several deployments the dearest price and the smallest limit count', () => {
+test('of several deployments the highest price and the smallest limit count', () => {
   const found = priceDifferences(ENTRY, [
     source({ 'openai:a': { input_per_million: 2, context_window: 1000 }, 'other:b': { input_per_million: 3 } }),
     source({ 'openai:a': {}, 'other:b': { context_window: 400, deprecation_date: '2026-01-01' } }, 'two'),
@@ -110,13 +110,13 @@ test('of several deployments the dearest price and the smallest limit count', ()
 
 test('what a source says of one deployment is no less than the entry may ask for all', () => {
   const cheaper = source({ 'other:b': { input_per_million: 1, context_window: 4000 } })
-  const dearer = source({ 'other:b': { input_per_million: 3 } })
+  const higher = source({ 'other:b': { input_per_million: 3 } })
   assert.deepEqual(
     priceDifferences(ENTRY, [cheaper, source(WHOLE, 'two')]).map(({ kind }) => kind),
     [],
   )
   assert.deepEqual(
-    priceDifferences(ENTRY, [dearer, source(WHOLE, 'two')]).map(({ kind }) => kind),
+    priceDifferences(ENTRY, [higher, source(WHOLE, 'two')]).map(({ kind }) => kind),
     ['differs'],
   )
 })

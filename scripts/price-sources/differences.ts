@@ -147,7 +147,7 @@ function pricingFacts(rates: Rates, prefix = ''): Record<string, number> {
 }
 
 /**
- * What a source says of an entry: the dearest price and the smallest limit of its deployments, which is what an entry
+ * What a source says of an entry: the highest price and the smallest limit of its deployments, which is what an entry
  * promises, and the shutdown at the first of them. `isWhole`: the source knows every deployment.
  */
 function factsOfSource(entry: CatalogueEntry, { models }: PriceSource): KnownFacts | undefined {
