@@ -2,34 +2,20 @@ import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
+import { completionRecord } from '../../test/support/ledger/completions.ts'
 import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../domain/ids.ts'
+import type { AccountId, KeyId } from '../domain/ids.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 
-const RECORD: CompletionRecord = {
-  id: 'chatcmpl-1' as CompletionId,
+const RECORD = completionRecord({
   accountId: 'acc_secret' as AccountId,
   keyId: 'key_secret' as KeyId,
-  model: 'm1',
   provider: 'up',
-  status: 'completed',
   stream: true,
-  finishReason: 'stop',
-  promptTokens: 10,
-  completionTokens: 5,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0,
   costNanoUsd: 20_000n,
-  priceVersion: 'pv_1',
-  usageSource: 'provider',
-  createdAt: 0,
   durationMs: 700,
   firstByteMs: 300,
-  attempts: 1,
-  attemptLog: undefined,
-  clientRequestId: undefined,
-}
+})
 const TRACE = {
   traceId: '0af7651916cd43dd8448eb211c80319c',
   spanId: 'b7ad6b7169203331',

@@ -3,6 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { Histogram, Registry } from 'prom-client'
+import { completionRecord } from '../../test/support/ledger/completions.ts'
 import {
   type AttemptNote,
   COMPLETION_CHANNEL,
@@ -10,37 +11,22 @@ import {
   type CompletionSignal,
   type ReportedTotals,
 } from '../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../domain/ids.ts'
+import type { AccountId, KeyId } from '../domain/ids.ts'
 import type { DeploymentStatus, ProviderStatus } from '../domain/provider-status.ts'
 import { createHistogram } from './histogram.ts'
 import { createMetrics, type Metrics, type MetricsInput } from './metrics.ts'
 
 function publish(over: Partial<CompletionRecord> = {}, overheadMs?: number, reported?: ReportedTotals): void {
-  const record: CompletionRecord = {
-    id: 'chatcmpl-1' as CompletionId,
+  const record = completionRecord({
     accountId: 'acc_secret' as AccountId,
     keyId: 'key_secret' as KeyId,
-    model: 'm1',
     provider: 'up',
-    status: 'completed',
     stream: true,
-    finishReason: 'stop',
-    promptTokens: 10,
-    completionTokens: 5,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    reasoningTokens: 0,
     costNanoUsd: 20_000n,
-    priceVersion: 'pv_1',
-    usageSource: 'provider',
-    createdAt: 0,
     durationMs: 700,
     firstByteMs: 60,
-    attempts: 1,
-    attemptLog: undefined,
-    clientRequestId: undefined,
     ...over,
-  }
+  })
   channel(COMPLETION_CHANNEL).publish({ record, overheadMs, reported } satisfies CompletionSignal)
 }
 

@@ -9,7 +9,14 @@ import { CHAT, send, usageReport } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, NATIVES, type Native, refuseNative, type Said } from '../support/providers/native-answers.ts'
+import {
+  answerNative,
+  NATIVES,
+  type Native,
+  nativeProviders,
+  refuseNative,
+  type Said,
+} from '../support/providers/native-answers.ts'
 import { assemble, assertWireRules, readStream } from '../support/providers/sse.ts'
 
 const SAID: Said = {
@@ -37,9 +44,7 @@ function variant(id: string, [name, native]: readonly [string, Native], lacks: C
 const TEXT_ONLY = { function_calling: false, vision: false, json_mode: false }
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      natives.map(([name, { settings }]) => [name, { ...settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url),
     models: [
       ...natives.flatMap((native) => [
         variant(`${native[0]}-text`, native, TEXT_ONLY),

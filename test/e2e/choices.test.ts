@@ -14,6 +14,7 @@ import {
   beginning,
   NATIVES,
   type Native,
+  nativeProviders,
   refuseNative,
   type Said,
 } from '../support/providers/native-answers.ts'
@@ -23,8 +24,9 @@ const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES).filter(([name]) => name !== 'azure')
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      natives.map(([name, { settings }]) => [name, { ...settings, base_url: `${provider.url}/${name}` }]),
+    providers: nativeProviders(
+      provider.url,
+      natives.map(([name]) => name),
     ),
     models: natives.map(([name, native]) => model(name, name, native.model)),
     plans: { test: { billing: 'postpaid' } },

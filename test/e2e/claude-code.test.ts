@@ -15,7 +15,7 @@ import { makeHome } from '../support/process/command-line.ts'
 import { npmClient } from '../support/process/npm-client.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, NATIVES, type Said } from '../support/providers/native-answers.ts'
+import { answerNative, NATIVES, nativeProviders, type Said } from '../support/providers/native-answers.ts'
 
 const CLAUDE_CODE = '@anthropic-ai/claude-code@2.1.197'
 const PROTOCOLS = ['anthropic', 'google', 'azure'] as const
@@ -24,9 +24,7 @@ const run = promisify(execFile)
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      PROTOCOLS.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url, PROTOCOLS),
     models: PROTOCOLS.map((name) => ({
       ...model(name, name, NATIVES[name]?.model ?? ''),
       context_window: 200_000,

@@ -15,6 +15,7 @@ import {
   beginning,
   messageFrames,
   NATIVES,
+  nativeProviders,
   refuseNative,
   type Said,
 } from '../support/providers/native-answers.ts'
@@ -23,9 +24,7 @@ const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES)
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      natives.map(([name, { settings }]) => [name, { ...settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url),
     models: natives.map(([name, native]) => ({
       ...model(name, name, native.model),
       max_output_tokens: 4000,

@@ -17,7 +17,7 @@ import { npmClient } from '../support/process/npm-client.ts'
 import { CLIENT_PACKAGES, pythonWith } from '../support/process/python-environment.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
+import { answerNative, NATIVES, nativeProviders, refuseNative, type Said } from '../support/providers/native-answers.ts'
 
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, '../support/anthropic/messages_sdk.py')
@@ -29,9 +29,7 @@ const DONE: Said = { text: ['It is there.'] }
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url, NAMES),
     models: NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 8000 })),
     plans: { test: { billing: 'postpaid' } },
     accounts: { default_plan: 'test' },

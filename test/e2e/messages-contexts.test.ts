@@ -10,7 +10,14 @@ import OpenAI from 'openai'
 import { model, startGateway } from '../support/gateway.ts'
 import { answerBytes, chunk, completion, counts, frame, SSE_HEAD } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, geminiAnswer, geminiFrames, NATIVES, type Native } from '../support/providers/native-answers.ts'
+import {
+  answerNative,
+  geminiAnswer,
+  geminiFrames,
+  NATIVES,
+  type Native,
+  nativeProviders,
+} from '../support/providers/native-answers.ts'
 
 const azure = NATIVES['azure'] ?? assert.fail()
 const openrouter: Native = { ...azure, settings: { kind: 'openrouter', api_key: 'sk-openrouter' }, model: 'x/y' }
@@ -19,9 +26,7 @@ const NAMES = ['google', 'bedrock', 'openrouter', 'anthropic'] as const
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      NAMES.map((name) => [name, { ...HOSTS[name]?.settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url, NAMES, HOSTS),
     models: NAMES.map((name) => ({ ...model(name, name, HOSTS[name]?.model ?? ''), max_output_tokens: 4000 })),
     plans: { test: { billing: 'postpaid' } },
     accounts: { default_plan: 'test' },

@@ -11,16 +11,21 @@ import { model, startGateway } from '../support/gateway.ts'
 import { everyRow, type UsageRow } from '../support/ledger/money.ts'
 import { answerBytes, SSE_HEAD } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, beginning, messageFrames, NATIVES, refuseNative } from '../support/providers/native-answers.ts'
+import {
+  answerNative,
+  beginning,
+  messageFrames,
+  NATIVES,
+  nativeProviders,
+  refuseNative,
+} from '../support/providers/native-answers.ts'
 
 const NAMES = ['anthropic', 'google', 'azure'] as const
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const gateway = await startGateway({
   config: {
     server: { body_limit_bytes: 1024 * 1024 },
-    providers: Object.fromEntries(
-      NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url, NAMES),
     models: NAMES.map((name) => ({ ...model(name, name, NATIVES[name]?.model ?? ''), max_output_tokens: 4000 })),
     plans: {
       test: { billing: 'postpaid' },

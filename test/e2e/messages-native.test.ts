@@ -10,16 +10,14 @@ import { send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { answerBytes, SSE_HEAD } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, messageFrames, NATIVES } from '../support/providers/native-answers.ts'
+import { answerNative, messageFrames, NATIVES, nativeProviders } from '../support/providers/native-answers.ts'
 
 const NAMES = ['anthropic', 'azure'] as const
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const pricing = { input_per_million: 1, output_per_million: 2, server_tools: { tool_search_tool_regex: 0 } }
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url, NAMES),
     models: NAMES.map((name) => ({
       ...model(name, name, NATIVES[name]?.model ?? ''),
       max_output_tokens: 4000,

@@ -11,7 +11,7 @@ import { model, startGateway } from '../support/gateway.ts'
 import { everyRow, reconcile, type UsageRow } from '../support/ledger/money.ts'
 import { answerBytes, answerJson } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, beginning, NATIVES, refuseNative } from '../support/providers/native-answers.ts'
+import { answerNative, beginning, NATIVES, nativeProviders, refuseNative } from '../support/providers/native-answers.ts'
 
 const NAMES = ['responses', 'anthropic', 'google', 'azure'] as const
 const kindOf = (id: string, kind: string) => ({ ...model(id, 'own', `their-${id}`), kind, capabilities: undefined })
@@ -20,9 +20,7 @@ const gateway = await startGateway({
   config: {
     server: { body_limit_bytes: 1024 * 1024 },
     providers: {
-      ...Object.fromEntries(
-        NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-      ),
+      ...nativeProviders(provider.url, NAMES),
       own: { protocol: 'openai', base_url: `${provider.url}/own/v1` },
     },
     models: [

@@ -8,16 +8,21 @@ import OpenAI from 'openai'
 import { model, startGateway } from '../support/gateway.ts'
 import { answerBytes, frame, SSE_HEAD } from '../support/providers/answers.ts'
 import { type ProviderCall, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, beginning, NATIVES, refuseNative, type Said } from '../support/providers/native-answers.ts'
+import {
+  answerNative,
+  beginning,
+  NATIVES,
+  nativeProviders,
+  refuseNative,
+  type Said,
+} from '../support/providers/native-answers.ts'
 import { verifySignature } from '../support/providers/sigv4.ts'
 
 const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES)
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      natives.map(([name, { settings }]) => [name, { ...settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url),
     models: [
       ...natives.map(([name, native]) => model(name, name, native.model)),
       {

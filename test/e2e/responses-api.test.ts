@@ -19,6 +19,7 @@ import {
   beginning,
   NATIVES,
   type Native,
+  nativeProviders,
   refuseNative,
   type Said,
 } from '../support/providers/native-answers.ts'
@@ -27,9 +28,7 @@ const provider = await startFakeProvider(answerBytes({}, '', 500))
 const natives = Object.entries(NATIVES)
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      natives.map(([name, { settings }]) => [name, { ...settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url),
     models: natives.map(([name, native]) => ({ ...model(name, name, native.model), max_output_tokens: 4000 })),
     plans: { test: { billing: 'postpaid' } },
     accounts: { default_plan: 'test' },

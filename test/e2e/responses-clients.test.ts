@@ -14,7 +14,7 @@ import { checkRows } from '../support/ledger/money.ts'
 import { CLIENT_PACKAGES, pythonWith } from '../support/process/python-environment.ts'
 import { answerBytes } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
-import { answerNative, NATIVES, type Said } from '../support/providers/native-answers.ts'
+import { answerNative, NATIVES, nativeProviders, type Said } from '../support/providers/native-answers.ts'
 
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, '../support/openai/openai_clients.py')
@@ -29,9 +29,7 @@ const provider = await startFakeProvider(answerBytes({}, '', 500))
 const gateway = await startGateway({
   config: {
     providers: {
-      ...Object.fromEntries(
-        NAMES.map((name) => [name, { ...NATIVES[name]?.settings, base_url: `${provider.url}/${name}` }]),
-      ),
+      ...nativeProviders(provider.url, NAMES),
       vectors: { protocol: 'openai', base_url: `${provider.url}/vectors` },
     },
     models: [

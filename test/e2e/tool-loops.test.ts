@@ -23,6 +23,7 @@ import {
   messageFrames,
   NATIVES,
   type Native,
+  nativeProviders,
   refuseNative,
 } from '../support/providers/native-answers.ts'
 import * as openai from '../support/providers/responses-fake.ts'
@@ -48,9 +49,7 @@ function nativeOf(name: string): Native {
 
 const gateway = await startGateway({
   config: {
-    providers: Object.fromEntries(
-      PROVIDER_NAMES.map((name) => [name, { ...nativeOf(name).settings, base_url: `${provider.url}/${name}` }]),
-    ),
+    providers: nativeProviders(provider.url, PROVIDER_NAMES),
     models: Object.entries(MODELS).map(([id, target]) => ({
       ...model(id, target.provider, target.model),
       max_output_tokens: 64_000,

@@ -1,4 +1,5 @@
 /** Callers and their limits, and a network between a limiter and its Redis server that can be disturbed. */
+
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -11,21 +12,10 @@ import {
   type SharedLimiter,
   type SharedLimiterInput,
 } from '../../src/features/limits/shared-limiter.ts'
+import { keyCaller } from './identity/caller.ts'
 
 export function limitedCaller(account: string, key = `key_${account}`, requestsPerMinute?: number): Caller {
-  return {
-    kind: 'key',
-    // Ids as short as these are nobody's.
-    accountId: account as AccountId,
-    keyId: key as KeyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'plan',
-    models: undefined,
-    requestsPerMinute,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(),
-  }
+  return keyCaller({ accountId: account as AccountId, keyId: key as KeyId, plan: 'plan', requestsPerMinute })
 }
 
 export function planLimits(limits: Partial<PlanLimits>): PlanLimits {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { keyCaller } from '../../../test/support/identity/caller.ts'
 import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
 import { ledgerDays } from '../../../test/support/ledger/ledger-days.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
+import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
 import { closeInvoices } from './close.ts'
@@ -23,18 +24,12 @@ async function serve(t: TestContext, { db }: OpenedDatabase) {
     draining: () => false,
   })
   t.after(() => app.close())
-  requireCaller(app, (account) => ({
-    kind: 'key',
-    accountId: account as AccountId,
-    keyId: 'key_a' as KeyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'free',
-    models: undefined,
-    requestsPerMinute: undefined,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['billing'] as const)),
-  }))
+  requireCaller(app, (account) =>
+    keyCaller({
+      accountId: account as AccountId,
+      scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['billing'] as const)),
+    }),
+  )
   await app.register(invoicesRoutes({ db, callerOf, cursorKey: Buffer.alloc(32, 1) }))
   return async (url: string, { account = 'acc_ada', accept }: { account?: string; accept?: string } = {}) => {
     const headers = { authorization: account, ...(accept === undefined ? {} : { accept }) }

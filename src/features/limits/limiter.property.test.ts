@@ -2,9 +2,11 @@
  * What the documentation promises of the rate limits, under a hundred thousand patterns of arrivals. Changes a setting of
  * the engine. Runs in a process of its own.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { keyCaller } from '../../../test/support/identity/caller.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
@@ -68,18 +70,7 @@ function mostInAMinute(spent: readonly Spent[]): number {
 
 function caller(requestsPerMinute?: number): Caller {
   const [accountId, keyId] = ['acc_1' as AccountId, 'key_1' as KeyId]
-  return {
-    kind: 'key',
-    accountId,
-    keyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'plan',
-    models: undefined,
-    requestsPerMinute,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(),
-  }
+  return keyCaller({ accountId, keyId, plan: 'plan', requestsPerMinute })
 }
 
 interface Patient {

@@ -1,24 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limitedCaller as caller } from '../../../test/support/limits.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
 import { type Admission, createBuckets, createLimiter, MAX_LIMITED } from './limiter.ts'
-
-function caller(account: string, key = `key_${account}`, requestsPerMinute?: number): Caller {
-  return {
-    kind: 'key',
-    accountId: account as AccountId,
-    keyId: key as KeyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'plan',
-    models: undefined,
-    requestsPerMinute,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(),
-  }
-}
 
 interface TestLimiter {
   admit(caller: Caller, worstTokens?: number): Admission

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { CATALOGUE } from '../../../catalogue/index.ts'
+import { keyCaller } from '../../../test/support/identity/caller.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, RequestId } from '../../domain/ids.ts'
 import type { CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
@@ -8,18 +9,7 @@ import { createHttpServer } from '../../http/server.ts'
 import { buildModelBook } from './book.ts'
 import { modelsRoutes } from './routes.ts'
 
-const FREE_CALLER: Caller = {
-  kind: 'key',
-  accountId: 'acc_test' as AccountId,
-  keyId: 'key_test' as KeyId,
-  userId: undefined,
-  role: undefined,
-  plan: 'free',
-  models: undefined,
-  requestsPerMinute: undefined,
-  monthlyBudgetNanoUsd: undefined,
-  scopes: new Set(),
-}
+const FREE_CALLER: Caller = keyCaller({ accountId: 'acc_test' as AccountId, keyId: 'key_test' as KeyId })
 let caller = FREE_CALLER
 /** A day between those on which models of the catalogue go. */
 const NOW = Date.UTC(2026, 10, 23)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Kysely, KyselyPlugin } from 'kysely'
 import { sqliteTest, temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { keyCaller } from '../../../test/support/identity/caller.ts'
 import {
   completionIdAt,
   completionRecord,
@@ -40,18 +41,7 @@ async function serve(t: TestContext, db: Kysely<Database>): Promise<(url: string
     draining: () => false,
   })
   t.after(() => app.close())
-  requireCaller(app, () => ({
-    kind: 'key',
-    accountId: ACCOUNT,
-    keyId: 'key_a' as KeyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'free',
-    models: undefined,
-    requestsPerMinute: undefined,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(['usage:read'] as const),
-  }))
+  requireCaller(app, () => keyCaller({ accountId: ACCOUNT, scopes: new Set(['usage:read'] as const) }))
   const credit = { read: () => assert.fail('nobody asked for the balance') }
   const now = () => START
   await app.register(usageRoutes({ db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1), credit }))

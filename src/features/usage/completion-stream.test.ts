@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openApp } from '../../../test/support/browser/signed-in.ts'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
+import { keyCaller } from '../../../test/support/identity/caller.ts'
 import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
 import { agentReference } from '../../domain/agent.ts'
@@ -68,18 +69,10 @@ function authenticator(revoked: ReadonlySet<string>): Authenticate {
   return (credential = '') => {
     if (revoked.has(credential)) throw invalidCredential()
     const [id, scope] = credential.split(' ')
-    return {
-      kind: 'key',
+    return keyCaller({
       accountId: id as AccountId,
-      keyId: 'key_a' as KeyId,
-      userId: undefined,
-      role: undefined,
-      plan: 'free',
-      models: undefined,
-      requestsPerMinute: undefined,
-      monthlyBudgetNanoUsd: undefined,
       scopes: new Set(SCOPES.filter((known) => scope === undefined || known === scope)),
-    }
+    })
   }
 }
 

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Kysely, KyselyPlugin } from 'kysely'
 import { sqliteTest, temporaryDatabase, temporaryPath, testIds } from '../../../test/support/database.ts'
+import { keyCaller } from '../../../test/support/identity/caller.ts'
 import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { openCreditFixture } from '../../../test/support/ledger/credit-service.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
@@ -50,18 +51,12 @@ async function serve(
     draining: () => false,
   })
   t.after(() => app.close())
-  requireCaller(app, (account) => ({
-    kind: 'key',
-    accountId: account as AccountId,
-    keyId: 'key_a' as KeyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'free',
-    models: undefined,
-    requestsPerMinute: undefined,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['usage:read'] as const)),
-  }))
+  requireCaller(app, (account) =>
+    keyCaller({
+      accountId: account as AccountId,
+      scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['usage:read'] as const)),
+    }),
+  )
   const now = () => Date.UTC(2026, 4, 20)
   await app.register(usageRoutes({ db, now, ids: testIds, callerOf, cursorKey: Buffer.alloc(32, 1), credit }))
   return async (url, account = 'acc_a') => {

@@ -3,8 +3,8 @@
  * its own billing log: what it generated, by the words of the prompt, is the truth that metering is compared with.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type RawRequest, readRequests } from '../../support/http/request-reader.ts'
 import { awaitRequest, type Script } from './byte-script.ts'
-import { type RawRequest, readRequests } from './request-reader.ts'
 import { runScript, type ScriptedSocket } from './script-runner.ts'
 
 export interface UpstreamCall extends RawRequest {

@@ -1,4 +1,5 @@
 /** A ledger on a real database, and features' routes over it. */
+
 import type { TestContext } from 'node:test'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { migrate } from '../../../src/db/migrate.ts'
@@ -12,6 +13,7 @@ import { type Outcome, type PlanTerms, planTerms, type Unit } from '../../../src
 import { requireCaller } from '../../../src/http/caller.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { currentLocation, openLocation, testIds } from '../database.ts'
+import { keyCaller } from '../identity/caller.ts'
 import { completionRecord } from './completions.ts'
 
 const PLANS = {
@@ -119,18 +121,11 @@ export async function serveRoutes(
   requireCaller(app, async (credential = '') => {
     const [id, scopes] = credential.split(' ')
     const accountId = id as AccountId
-    return {
-      kind: 'key',
+    return keyCaller({
       accountId,
-      keyId: 'key_a' as KeyId,
-      userId: undefined,
-      role: undefined,
       plan: (await findAccount(db, accountId))?.plan ?? 'pro',
-      models: undefined,
-      requestsPerMinute: undefined,
-      monthlyBudgetNanoUsd: undefined,
       scopes: new Set<Right>(scopes === undefined ? [...SCOPES, ...MEMBER_RIGHTS] : (scopes.split(',') as Scope[])),
-    }
+    })
   })
   for (const plugin of routes) await app.register(plugin)
   return async (url, authorization, { method = 'GET', body, headers = {} } = {}) => {

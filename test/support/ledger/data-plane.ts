@@ -15,6 +15,7 @@ import { chatCompletionsApi } from '../../../src/protocols/openai-chat/client/in
 import { openaiChat } from '../../../src/protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../../../src/protocols/protocol.ts'
 import { bearer, type Transport, type UpstreamCall, type UpstreamExchange } from '../../../src/providers/provider.ts'
+import { keyCaller } from '../identity/caller.ts'
 import { frame } from '../providers/answers.ts'
 import { type FakeCredit, type FakeIdempotency, fakeCredit, fakeIdempotency } from './fake-credit.ts'
 
@@ -172,19 +173,13 @@ export function modelOf(over: Partial<Model> = {}): Model {
 }
 
 export function callerOf(over: Partial<Caller> = {}): Caller {
-  return {
-    kind: 'key',
+  return keyCaller({
     accountId: 'acc_1' as AccountId,
     keyId: 'key_1' as KeyId,
-    userId: undefined,
-    role: undefined,
     plan: 'plan',
-    models: undefined,
-    requestsPerMinute: undefined,
-    monthlyBudgetNanoUsd: undefined,
     scopes: new Set(['chat']),
     ...over,
-  }
+  })
 }
 
 export function requestOf(over: Partial<ChatRequest> = {}): ChatRequest {

@@ -1,4 +1,5 @@
 /** Credit as a process has it: a ledger on a real SQLite file, the group commit, a spool in a real folder, the port. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,12 +8,13 @@ import type { OpenedDatabase } from '../../../src/db/database.ts'
 import type { CompletionRecord } from '../../../src/domain/completion.ts'
 import type { Hold, HoldRequest } from '../../../src/domain/credit.ts'
 import type { Caller } from '../../../src/domain/identity/caller.ts'
-import type { AccountId, InstanceId, KeyId } from '../../../src/domain/ids.ts'
+import type { AccountId, InstanceId } from '../../../src/domain/ids.ts'
 import { createCommitter } from '../../../src/features/credit/commit/committer.ts'
 import { createLedgerStore } from '../../../src/features/credit/ledger/store.ts'
 import type { LedgerStore, PlanTerms, Unit } from '../../../src/features/credit/ledger/unit.ts'
 import { createCreditPort } from '../../../src/features/credit/port.ts'
 import { openSpool, type SpoolOptions } from '../../../src/features/credit/spool/spool.ts'
+import { keyCaller } from '../identity/caller.ts'
 import { testIds } from '../ids.ts'
 import { currentFile, temporarySqlite } from '../sqlite-file.ts'
 import { completionIdAt, completionRecord, ensureAccounts } from './completions.ts'
@@ -107,18 +109,7 @@ export function recordFor({ id, accountId, keyId }: Hold, over: Partial<Completi
 }
 
 export function callerOf(accountId: AccountId): Caller {
-  return {
-    kind: 'key',
-    accountId,
-    keyId: 'key_a' as KeyId,
-    userId: undefined,
-    role: undefined,
-    plan: 'pro',
-    models: undefined,
-    requestsPerMinute: undefined,
-    monthlyBudgetNanoUsd: undefined,
-    scopes: new Set(),
-  }
+  return keyCaller({ accountId, plan: 'pro' })
 }
 
 /** What the account has, what of it is held, and what completions were charged, by what the database says. */

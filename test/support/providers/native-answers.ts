@@ -307,6 +307,15 @@ export const NATIVES: Readonly<Record<string, Native>> = {
   responses,
 }
 
+/** Returns the configuration of providers whose fake answers below `/name` of `url`. */
+export function nativeProviders(
+  url: string,
+  names: readonly string[] = Object.keys(NATIVES),
+  natives: Readonly<Record<string, Native | undefined>> = NATIVES,
+) {
+  return Object.fromEntries(names.map((name) => [name, { ...natives[name]?.settings, base_url: `${url}/${name}` }]))
+}
+
 /** The frames up to the first piece of text. */
 export function beginning(native: Native, said: Said): readonly (string | Buffer)[] {
   const frames = native.frames(said)

@@ -18,6 +18,7 @@ import {
   stall,
 } from '../../faults/kit/byte-script.ts'
 import { runScript, type ScriptedSocket } from '../../faults/kit/script-runner.ts'
+import { readRequests } from '../http/request-reader.ts'
 import type { ServerCertificate } from '../identity/test-authority.ts'
 import { unreadOn } from '../process/sockets-of-machine.ts'
 
@@ -202,12 +203,12 @@ async function serve(state: ReceiverState, socket: Socket): Promise<void> {
     gone.abort()
   }
   socket.on('error', leave).on('end', leave).on('close', leave)
-  const next = readRequests(socket)
+  const requests = readRequests(socket)
   const target: ScriptedSocket = {
     socket,
     gone: gone.signal,
     awaitRequest: async () => {
-      const request = await next()
+      const request = await requests.next()
       if (request === undefined) return false
       current = { ...request, connection, receivedAtMs: performance.now(), sentBytes: 0, leftAtMs: undefined }
       state.received.push(current)
@@ -235,52 +236,4 @@ function answerOf({ answers }: ReceiverState, path: string): Answer {
   const answer = known.all[Math.min(known.turn, known.all.length - 1)]
   known.turn += 1
   return answer ?? [end]
-}
-
-type RawRequest = Pick<Received, 'method' | 'path' | 'headers' | 'bytes'>
-
-/** @returns What reads the next whole request; undefined when the connection is over. Bodies have a length. */
-function readRequests(socket: Socket): () => Promise<RawRequest | undefined> {
-  let unread: Buffer<ArrayBufferLike> = Buffer.alloc(0)
-  let isOver = false
-  let wake = (): void => {}
-  socket.on('data', (bytes: Buffer) => {
-    unread = Buffer.concat([unread, bytes])
-    wake()
-  })
-  const over = (): void => {
-    isOver = true
-    wake()
-  }
-  socket.on('end', over).on('close', over).on('error', over)
-  return async () => {
-    for (;;) {
-      const taken = takeRequest(unread)
-      if (taken !== undefined) {
-        unread = unread.subarray(taken.end)
-        return taken.request
-      }
-      if (isOver) return undefined
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
-    }
-  }
-}
-
-function takeRequest(unread: Buffer): { readonly request: RawRequest; readonly end: number } | undefined {
-  const headEnd = unread.indexOf('\r\n\r\n')
-  if (headEnd < 0) return undefined
-  const [requestLine = '', ...lines] = unread.toString('latin1', 0, headEnd).split('\r\n')
-  const pairs = lines.map((line): [string, string] => {
-    const colon = line.indexOf(':')
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
-  })
-  const headers = Object.fromEntries(pairs)
-  if ('transfer-encoding' in headers) throw new Error('Webhooks have a length.')
-  const start = headEnd + 4
-  const bodyEnd = start + Number(headers['content-length'] ?? 0)
-  if (unread.length < bodyEnd) return undefined
-  const [method = '', path = ''] = requestLine.split(' ')
-  return { request: { method, path, headers, bytes: Buffer.from(unread.subarray(start, bodyEnd)) }, end: bodyEnd }
 }

@@ -1,4 +1,5 @@
 /** The API of webhooks over a real database, without the work that delivers; each answer is held against the document. */
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -6,7 +7,7 @@ import { Check } from 'typebox/value'
 import type { AuditEvent } from '../../../src/domain/audit.ts'
 import { SCOPES, type Scope } from '../../../src/domain/identity/caller.ts'
 import { invalidCredential } from '../../../src/domain/identity/credential.ts'
-import { type AccountId, createIdSource, type KeyId } from '../../../src/domain/ids.ts'
+import { type AccountId, createIdSource } from '../../../src/domain/ids.ts'
 import type { NewEvent } from '../../../src/features/deps.ts'
 import { createPace, eventsRoutes } from '../../../src/features/webhooks/event-routes.ts'
 import { eventStreamRoute } from '../../../src/features/webhooks/event-stream.ts'
@@ -20,6 +21,7 @@ import { documentErrors, serveOpenApi } from '../../../src/http/openapi.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
 import { openLog } from '../../../src/telemetry/log.ts'
 import { temporaryDatabase } from '../database.ts'
+import { keyCaller } from '../identity/caller.ts'
 
 export const HOME = 'acc_home' as AccountId
 export const AWAY = 'acc_away' as AccountId
@@ -140,18 +142,10 @@ function authenticatorOf(revoked: ReadonlySet<string>): Authenticate {
   return (credential = '') => {
     if (revoked.has(credential)) throw invalidCredential()
     const [id, scopes] = credential.split(' ')
-    return {
-      kind: 'key',
+    return keyCaller({
       accountId: id as AccountId,
-      keyId: 'key_a' as KeyId,
-      userId: undefined,
-      role: undefined,
-      plan: 'free',
-      models: undefined,
-      requestsPerMinute: undefined,
-      monthlyBudgetNanoUsd: undefined,
       scopes: new Set(scopes === undefined ? SCOPES : (scopes.split(',') as Scope[])),
-    }
+    })
   }
 }
 

@@ -1,4 +1,4 @@
-/** Requests as they come in on a socket: HTTP/1.1, as far as callers of fake services speak it. */
+/** Reads HTTP/1.1 requests from the socket of a fake service. Bodies need a content length. */
 import type { Socket } from 'node:net'
 
 export interface RawRequest {
@@ -7,6 +7,7 @@ export interface RawRequest {
   /** Names in small letters. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  readonly bytes: Buffer
 }
 
 export interface RequestReader {
@@ -59,8 +60,9 @@ function takeRequest(bytes: Buffer): { readonly request: RawRequest; readonly re
   const bodyEnd = bodyStart + Number(headers['content-length'] ?? 0)
   if (bytes.length < bodyEnd) return undefined
   const [method = '', path = ''] = requestLine.split(' ')
+  const body = Buffer.from(bytes.subarray(bodyStart, bodyEnd))
   return {
-    request: { method, path, headers, body: bytes.toString('utf8', bodyStart, bodyEnd) },
+    request: { method, path, headers, body: body.toString(), bytes: body },
     rest: bytes.subarray(bodyEnd),
   }
 }
