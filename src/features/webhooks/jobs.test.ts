@@ -7,8 +7,8 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { UsageAlertTable } from '../../db/schema/schema.ts'
 import { createIdSource } from '../../domain/ids.ts'
 import type { RecordEvent } from '../deps.ts'
-import { recordBudgetAlerts } from './budget-alerts.ts'
-import { forgetEvents, KEEP_MS, recordAlertEvents } from './jobs.ts'
+import { recordAlertEvents, recordBudgetAlerts } from './alert-events.ts'
+import { forgetEvents, KEEP_MS } from './jobs.ts'
 import { eventRecorder } from './record-event.ts'
 
 /** December 2026. */

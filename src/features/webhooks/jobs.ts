@@ -1,15 +1,12 @@
 /** Background jobs of webhooks: deliveries, alerts of the ledger, and retention. */
-import { type Kysely, type Selectable, sql } from 'kysely'
-import { dialectOf } from '../../db/dialect.ts'
-import type { Database, UsageAlertTable } from '../../db/schema/schema.ts'
-import { usdNumber } from '../../domain/money.ts'
+import { type Kysely, sql } from 'kysely'
+import type { Database } from '../../db/schema/schema.ts'
 import { openFileLimit } from '../../http/server.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import { listRows, textAt } from '../../jobs/sql.ts'
-import { isoTime, monthStart } from '../../lib/time.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
-import { recordBudgetAlerts } from './budget-alerts.ts'
+import { recordAlertEvents, recordBudgetAlerts } from './alert-events.ts'
 import { type Deliverer, RETRY_DELAYS_MS } from './deliver/deliverer.ts'
 import { deliveryIdFloor, eventIdFloor } from './events.ts'
 import { DELIVER } from './record-event.ts'
@@ -55,70 +52,6 @@ export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInpu
 export function deliveriesAtOnce(openFiles: number | undefined): number {
   if (openFiles === undefined) return CONCURRENCY
   return Math.min(Math.max(Math.floor(openFiles / SHARE_OF_FILES), LEAST_CONCURRENCY), CONCURRENCY)
-}
-
-/** Told in one transaction, which others wait for. */
-const ALERTS_AT_ONCE = 20
-
-interface AlertEventsInput {
-  readonly db: Kysely<Database>
-  readonly recordEvent: RecordEvent
-  readonly signal?: AbortSignal | undefined
-}
-
-/** @returns How many. */
-export function recordAlertEvents({ db, recordEvent, signal }: AlertEventsInput): Promise<number> {
-  return inBatches(() => recordSome(db, recordEvent), signal)
-}
-
-async function recordSome(db: Kysely<Database>, recordEvent: RecordEvent): Promise<number> {
-  if ((await pendingAlerts(db).limit(1).execute()).length === 0) return 0 // asks the reader: mostly there is none
-  return db.transaction().execute(async (inside) => {
-    const some = pendingAlerts(inside).limit(ALERTS_AT_ONCE)
-    const alerts = await (dialectOf(inside) === 'postgres' ? some.forUpdate().skipLocked() : some).execute()
-    for (const alert of alerts) {
-      await record(inside, alert, recordEvent)
-      await markRecorded(inside, alert)
-    }
-    return alerts.length
-  })
-}
-
-/** The oldest first. The mark is written as the index has it: a parameter would hide it. */
-function pendingAlerts(db: Kysely<Database>) {
-  return db.selectFrom('usage_alert').selectAll().where('told', '=', sql.lit(0)).orderBy('created_at')
-}
-
-type Alert = Selectable<UsageAlertTable>
-
-async function record(db: Kysely<Database>, alert: Alert, recordEvent: RecordEvent): Promise<void> {
-  const { account_id: accountId, event, basis, threshold, created_at: createdAt } = alert
-  const { spent_nano_usd: spent, limit_nano_usd: limit } = alert
-  const spending = {
-    account_id: accountId,
-    period_start: isoTime(monthStart(alert.month)),
-    period_end: isoTime(monthStart(alert.month + 1)),
-    spent_usd: usdNumber(spent),
-    limit_usd: usdNumber(limit),
-  }
-  if (event === 'credit.exhausted') {
-    const data = { ...spending, credit_remaining_usd: usdNumber(limit - spent) }
-    await recordEvent(db, { accountId, type: 'credit.exhausted', data, createdAt })
-    return
-  }
-  const data = { ...spending, basis, threshold_percent: threshold }
-  await recordEvent(db, { accountId, type: 'usage.alert', data, createdAt })
-}
-
-async function markRecorded(
-  db: Kysely<Database>,
-  { account_id, month, event, basis, threshold }: Alert,
-): Promise<void> {
-  await db
-    .updateTable('usage_alert')
-    .set({ told: 1 })
-    .where(({ and }) => and({ account_id, month, event, basis, threshold }))
-    .execute()
 }
 
 const HOUR_MS = 3_600_000

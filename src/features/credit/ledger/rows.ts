@@ -193,6 +193,15 @@ export const LEDGER_ROWS: Insertion<OfAccount<LedgerRow>> = {
   ],
 }
 
+/** The columns that all alerts have. */
+const ALERT_COLUMNS: Insertion<OfAccount<Pick<AlertRow, 'threshold' | 'spent' | 'limit' | 'createdAt'>>>['columns'] = [
+  whole('threshold', ({ row }) => row.threshold),
+  whole('spent_nano_usd', ({ row }) => row.spent),
+  whole('limit_nano_usd', ({ row }) => row.limit),
+  whole('created_at', ({ row }) => row.createdAt),
+  whole('told', () => 0),
+]
+
 export const ALERTS: Insertion<OfAccount<AlertRow>> = {
   table: 'usage_alert',
   columns: [
@@ -200,11 +209,7 @@ export const ALERTS: Insertion<OfAccount<AlertRow>> = {
     whole('month', ({ row }) => row.month),
     text('event', ({ row }) => row.event),
     text('basis', ({ row }) => row.basis),
-    whole('threshold', ({ row }) => row.threshold),
-    whole('spent_nano_usd', ({ row }) => row.spent),
-    whole('limit_nano_usd', ({ row }) => row.limit),
-    whole('created_at', ({ row }) => row.createdAt),
-    whole('told', () => 0),
+    ...ALERT_COLUMNS,
   ],
   rest: 'on conflict do nothing',
 }
@@ -215,11 +220,7 @@ export const BUDGET_ALERTS: Insertion<OfAccount<BudgetAlertRow>> = {
     text('account_id', ({ accountId }) => accountId),
     text('budget_id', ({ row }) => row.budgetId),
     whole('starts_at', ({ row }) => row.start),
-    whole('threshold', ({ row }) => row.threshold),
-    whole('spent_nano_usd', ({ row }) => row.spent),
-    whole('limit_nano_usd', ({ row }) => row.limit),
-    whole('created_at', ({ row }) => row.createdAt),
-    whole('told', () => 0),
+    ...ALERT_COLUMNS,
   ],
   rest: 'on conflict do nothing',
 }
