@@ -226,8 +226,8 @@ export interface RejectionTable {
   account_id: AccountId
   request_id: string
   created_at: number
-  /** Of usage: a key, a device or a person. */
-  key_id: KeyId
+  /** Of usage: a key, a device or a person. Null: nobody's, which the first account is shown. */
+  key_id: KeyId | null
   endpoint: string
   model: string | null
   /** HTTP status. */

@@ -45,7 +45,7 @@ const requestIds = async ({ db }: OpenedDatabase, accountId: AccountId) => {
   return (await rows.orderBy('request_id').execute()).map(({ request_id: id }) => id)
 }
 
-test('a rejection is a row of its account and a line of the log; without a credential it is the line alone', async (t) => {
+test('a rejection is a row of its account and a line of the log; nobody’s is a row of the first account, if there is one', async (t) => {
   const database = await temporaryDatabase(t)
   await ensureAccounts(database, [ada])
   const { recorder, lines } = recorderOf(database)
@@ -66,6 +66,14 @@ test('a rejection is a row of its account and a line of the log; without a crede
       status: 429,
       code: 'rate_limit_exceeded',
     },
+  )
+  await database.db.insertInto('setting').values({ key: 'first_account', value: ada }).execute()
+  recorder.note(rejection(3, { caller: undefined, status: 401, code: 'missing_credential' }))
+  await recorder.close()
+  const ofNobody = await database.db.selectFrom('rejection').selectAll().where('key_id', 'is', null).execute()
+  assert.deepEqual(
+    ofNobody.map(({ account_id: account, request_id: id }) => [account, id]),
+    [[ada, requestId(3)]],
   )
   const fields = { endpoint: '/v1/chat/completions', accountId: undefined, keyId: undefined }
   assert.deepEqual(lines[1], { ...fields, requestId: requestId(2), status: 401, code: 'invalid_credential' })

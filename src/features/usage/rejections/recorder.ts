@@ -3,6 +3,7 @@
  * batches. The record is of help, not of money: what exceeds the limits, or cannot be written, is counted and forgotten.
  */
 import type { Insertable, Kysely } from 'kysely'
+import { findFirstAccount } from '../../../db/first-account.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Rejection } from '../../../domain/rejection.ts'
@@ -22,6 +23,8 @@ const ROWS_PER_STATEMENT = 500
 const MAX_REMEMBERED_ACCOUNTS = 10_000
 
 type Row = Insertable<Database['rejection']>
+/** Without an account: of nobody, which is only known where it is written. */
+type WaitingRow = Omit<Row, 'account_id'> & { readonly account_id: AccountId | undefined }
 
 interface RecorderInput {
   readonly db: Kysely<Database>
@@ -45,7 +48,7 @@ export interface RejectionRecorder {
 
 export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput): RejectionRecorder {
   const isWithinRate = createRate(now)
-  const waiting: Row[] = []
+  const waiting: WaitingRow[] = []
   const untrimmed = createLruCache<number>(MAX_REMEMBERED_ACCOUNTS)
   let dropped = 0
   let timer: NodeJS.Timeout | undefined
@@ -58,8 +61,9 @@ export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput
     while (waiting.length > 0) {
       const rows = waiting.splice(0, ROWS_PER_STATEMENT)
       try {
-        await db.insertInto('rejection').values(rows).execute()
-        for (const accountId of accountsToTrim(rows, untrimmed)) await trim(db, accountId)
+        const owned = await withOwner(db, rows)
+        if (owned.length > 0) await db.insertInto('rejection').values(owned).execute()
+        for (const part of partsToTrim(owned, untrimmed)) await trim(db, part)
       } catch (error) {
         log.warn({ err: error, dropped: rows.length }, 'rejected requests were not recorded')
       }
@@ -84,7 +88,7 @@ export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput
       log.info({ requestId, accountId, keyId, endpoint, status, code }, 'request to a model rejected')
       const { model } = rejection
       const named = model !== undefined && isModel(model) ? model : null
-      if (caller !== undefined) waiting.push({ ...rowOf(rejection, caller, now()), model: named })
+      waiting.push({ ...rowOf(rejection, now()), model: named })
     },
     write,
     close() {
@@ -94,18 +98,25 @@ export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput
   }
 }
 
-/** Without an account there is nobody who could read the row: such requests are only logged. */
-function rowOf(rejection: Rejection, caller: NonNullable<Rejection['caller']>, createdAt: number): Row {
-  const { requestId, endpoint, status, code } = rejection
+function rowOf({ caller, requestId, endpoint, status, code }: Rejection, createdAt: number): WaitingRow {
   return {
-    account_id: caller.accountId,
+    account_id: caller?.accountId,
     request_id: requestId,
     created_at: createdAt,
-    key_id: caller.keyId,
+    key_id: caller?.keyId ?? null,
     endpoint,
     status,
     code,
   }
+}
+
+/** Requests without a valid credential belong to nobody: the account that operates the installation sees them. */
+async function withOwner(db: Kysely<Database>, rows: readonly WaitingRow[]): Promise<readonly Row[]> {
+  const isOfNobody = rows.some(({ account_id: accountId }) => accountId === undefined)
+  const first = isOfNobody ? await findFirstAccount(db) : undefined
+  return rows.flatMap(({ account_id: accountId = first, ...row }) =>
+    accountId === undefined ? [] : [{ ...row, account_id: accountId }],
+  )
 }
 
 /** Counts by account within the current second. */
@@ -122,28 +133,36 @@ function createRate(now: () => number): (accountId: AccountId | undefined) => bo
   }
 }
 
-function accountsToTrim(
-  rows: readonly Row[],
-  untrimmed: ReturnType<typeof createLruCache<number>>,
-): readonly AccountId[] {
-  const due = new Set<AccountId>()
-  for (const { account_id: accountId } of rows) {
-    const count = (untrimmed.get(accountId) ?? 0) + 1
-    untrimmed.set(accountId, count % TRIM_EVERY)
-    if (count === TRIM_EVERY) due.add(accountId)
+/** The rows of an account: those of its callers, or those of nobody, which do not displace one another. */
+interface Part {
+  readonly accountId: AccountId
+  readonly isOfNobody: boolean
+}
+
+function partsToTrim(rows: readonly Row[], untrimmed: ReturnType<typeof createLruCache<number>>): readonly Part[] {
+  const due: Part[] = []
+  for (const { account_id: accountId, key_id: keyId } of rows) {
+    const part = { accountId, isOfNobody: keyId === null }
+    const name = `${accountId} ${part.isOfNobody}`
+    const count = (untrimmed.get(name) ?? 0) + 1
+    untrimmed.set(name, count % TRIM_EVERY)
+    if (count === TRIM_EVERY) due.push(part)
   }
-  return [...due]
+  return due
 }
 
 /** Deletes the oldest rows beyond `MAX_KEPT`. */
-async function trim(db: Kysely<Database>, accountId: AccountId): Promise<void> {
+async function trim(db: Kysely<Database>, { accountId, isOfNobody }: Part): Promise<void> {
+  const key = isOfNobody ? ('is' as const) : ('is not' as const)
   await db
     .deleteFrom('rejection')
     .where('account_id', '=', accountId)
+    .where('key_id', key, null)
     .where('request_id', '<=', ({ selectFrom }) =>
       selectFrom('rejection')
         .select('request_id')
         .where('account_id', '=', accountId)
+        .where('key_id', key, null)
         .orderBy('request_id', 'desc')
         .limit(1)
         .offset(MAX_KEPT),

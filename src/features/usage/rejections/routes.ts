@@ -20,8 +20,8 @@ const RejectionView = Type.Object({
   model: textOrNull('That the request asked for. `null`: it names none that exists, or its body was not read.'),
   status: Type.Integer({ description: 'HTTP status of the answer.' }),
   code: Type.String({ description: '`error.code` of the answer; docs/errors.md has them all.' }),
-  key_id: Type.String({ description: 'The API key, device or person that sent it.' }),
-  key_name: textOrNull('What it is called now. `null`: it is gone.'),
+  key_id: textOrNull('The API key, device or person that sent it. `null`: the request had no valid credential.'),
+  key_name: textOrNull('What it is called now. `null`: it is gone, or there was none.'),
 })
 
 const ListQuery = Type.Object({
@@ -38,8 +38,8 @@ const schema = {
   summary: 'List rejected requests',
   description:
     'Returns requests to models that the gateway rejected before it called a provider, of the last 7 days: at most 10 a second ' +
-    'and 10 000 in all. Those without a valid credential belong to no account and are not listed. Filters are combined ' +
-    'with AND.',
+    'and 10 000 in all. Those without a valid credential belong to no account: the account that operates the ' +
+    'installation lists them. Filters are combined with AND.',
   tags: ['Usage'],
   querystring: ListQuery,
   response: { 200: pageSchema(RejectionView) },
@@ -60,7 +60,7 @@ export function rejectionRoutes({ db, callerOf, cursorKey }: RejectionDeps): Fas
           .where(({ and }) => and(filter))
           .$call(pageBy('request_id', page))
           .execute()
-        const ids = rows.map(({ key_id: id }) => id)
+        const ids = rows.flatMap(({ key_id: id }) => id ?? [])
         const names = await namesOfKeys(db, accountId, ids)
         return rows.map((row) => render(row, names))
       }
@@ -91,6 +91,6 @@ function render(row: Row, names: Names): Static<typeof RejectionView> {
     status,
     code,
     key_id,
-    key_name: names.get(key_id) ?? null,
+    key_name: key_id === null ? null : (names.get(key_id) ?? null),
   }
 }
