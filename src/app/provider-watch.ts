@@ -1,9 +1,10 @@
-/** Watches the calls to providers: alerts of refusals, and the health over the last 24 hours. */
+/** Watches the calls to providers: alerts of refusals, the health over the last 24 hours, and how fast they answer. */
 
 import type { OpenedDatabase } from '../db/database.ts'
 import { type RecentCalls, recentCalls } from '../features/providers/health/recent.ts'
 import { startProviderHealthRecorder } from '../features/providers/health/recorder.ts'
 import { startRefusalAlerts } from '../features/providers/refusal-alerts.ts'
+import { startPerformanceRecorder } from '../features/usage/performance-recorder.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Money } from './money.ts'
 import type { Runtime } from './runtime.ts'
@@ -28,11 +29,12 @@ export function createProviderWatch(
   const isScripted = (name: string): boolean => upstreams.find(name)?.provider.scripted === true
   const alerts = startRefusalAlerts({ db, now, recordEvent, isScripted, wake, log })
   const recorder = startProviderHealthRecorder({ db, now, isScripted, log })
+  const performance = startPerformanceRecorder({ db, log })
   return {
     async recentCalls() {
       await recorder.write()
       return await recentCalls(db, now())
     },
-    close: async () => void (await Promise.all([alerts.close(), recorder.close()])),
+    close: async () => void (await Promise.all([alerts.close(), recorder.close(), performance.close()])),
   }
 }

@@ -224,6 +224,7 @@ const UNDO: Readonly<Record<string, string>> = {
   '0030-payments': 'drop table payment; drop table payment_account',
   '0029-webhook-kinds': 'alter table webhook drop column kind',
   '0031-provider-hours': 'drop table provider_hour',
+  '0032-performance-hours': 'drop table performance_hour',
   '0019-stored-settings': 'drop table stored_setting',
   '0018-request-apis': 'alter table completion drop column api; alter table hold drop column api',
   '0017-stored-responses': 'drop table response',

@@ -27,6 +27,7 @@ import { budgets } from './migrations/budgets.ts'
 import { guardrails } from './migrations/guardrails.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { payments } from './migrations/payments.ts'
+import { performanceHours } from './migrations/performance-hours.ts'
 import { providerHours } from './migrations/provider-hours.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { rejections } from './migrations/rejections.ts'
@@ -73,6 +74,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0029-webhook-kinds', statements: webhookKinds },
   { name: '0030-payments', statements: payments },
   { name: '0031-provider-hours', statements: providerHours },
+  { name: '0032-performance-hours', statements: performanceHours },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

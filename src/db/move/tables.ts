@@ -21,6 +21,7 @@ export const MOVED_TABLES: readonly string[] = [
   'usage_hour',
   'rejection',
   'provider_hour',
+  'performance_hour',
   'ledger',
   'ledger_entry_key',
   'ledger_audit',

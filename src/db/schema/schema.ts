@@ -34,6 +34,7 @@ export interface Database {
   readonly usage_hour: UsageHourTable
   readonly rejection: RejectionTable
   readonly provider_hour: ProviderHourTable
+  readonly performance_hour: PerformanceHourTable
   readonly price_version: PriceVersionTable
   readonly provider_credential: identity.ProviderCredentialTable
   readonly guardrail: identity.GuardrailTable
@@ -219,6 +220,19 @@ export interface ProviderHourTable {
   last_failure_status: number | null
   /** The provider's own name of the model. */
   last_failure_model: string | null
+}
+
+/** What of the completions of an hour since 1970-01-01 UTC, by `created_at`; written soon after them. */
+export interface PerformanceHourTable {
+  account_id: AccountId
+  hour: number
+  model: string
+  provider: string
+  /** Counts, and histograms of times in milliseconds. */
+  measure: 'requests' | 'failed' | 'completed' | 'first_byte' | 'duration'
+  /** See `bucketOf`; 0 for counts. */
+  bucket: number
+  count: number
 }
 
 /** A rejected request to a model. */

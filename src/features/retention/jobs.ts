@@ -14,6 +14,7 @@ const KEEP_JOBS_MS = 7 * DAY_MS
 const KEEP_REJECTIONS_MS = 7 * DAY_MS
 const KEEP_INSTANCES_MS = DAY_MS
 const KEEP_PROVIDER_HOURS = 30 * 24
+const KEEP_PERFORMANCE_HOURS = 35 * 24
 /** Retention of denied attempts; other audit events are kept permanently. */
 const KEEP_DENIED_MS = 400 * DAY_MS
 /** Minimum retention of usage rows. */
@@ -21,6 +22,8 @@ const KEEP_DAYS = 400
 /** The longest time from the start of a completion to its ledger entry, even after an outage of the database. */
 const SETTLED_WITHIN_MS = 31 * DAY_MS
 const ACCOUNTS_PER_QUERY = 200
+/** Hours of accounts, each of some hundred rows. */
+const HOURS_AT_ONCE = 100
 
 interface RetentionJobsInput extends Omit<RetentionInput, 'signal'> {
   /** How long a stored response is kept. */
@@ -48,9 +51,13 @@ export async function deleteTraces({ db, now, signal }: RetentionInput): Promise
     .deleteFrom('provider_hour')
     .where('hour', '<', Math.floor(now() / 3_600_000) - KEEP_PROVIDER_HOURS)
     .execute()
+  const hours = await inBatches(
+    () => deletePerformance(db, Math.floor(now() / 3_600_000) - KEEP_PERFORMANCE_HOURS),
+    signal,
+  )
   const gone = db.deleteFrom('instance').where('seen_at', '<', now() - KEEP_INSTANCES_MS)
   const instances = Number((await gone.executeTakeFirst()).numDeletedRows)
-  return jobs + instances + (await inBatches(() => deleteDenied(db, now() - KEEP_DENIED_MS), signal))
+  return jobs + hours + instances + (await inBatches(() => deleteDenied(db, now() - KEEP_DENIED_MS), signal))
 }
 
 /** Responses deleted in one transaction, which may each be as large as `responses.max_bytes`. */
@@ -86,6 +93,23 @@ export async function deleteRejections({ db, now, signal }: RetentionInput): Pro
       eb(refTuple('account_id', 'request_id'), 'in', old.$asTuple('account_id', 'request_id')),
     )
   return await inBatches(async () => Number((await deleting.executeTakeFirst()).numDeletedRows), signal)
+}
+
+/** What is old is looked for outside of the transaction that deletes it: the table is not sorted by hour. */
+async function deletePerformance(db: Kysely<Database>, beforeHour: number): Promise<number> {
+  const old = await db
+    .selectFrom('performance_hour')
+    .select(['account_id', 'hour'])
+    .distinct()
+    .where('hour', '<', beforeHour)
+    .limit(HOURS_AT_ONCE)
+    .execute()
+  let deleted = 0
+  for (const { account_id: accountId, hour } of old) {
+    const deleting = db.deleteFrom('performance_hour').where('account_id', '=', accountId).where('hour', '=', hour)
+    deleted += Number((await deleting.executeTakeFirst()).numDeletedRows)
+  }
+  return deleted
 }
 
 async function deleteDenied(db: Kysely<Database>, before: number): Promise<number> {

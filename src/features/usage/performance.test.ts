@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
+import { channel } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
 import { testIds } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
-import type { CompletionRecord } from '../../domain/completion.ts'
+import { performanceHours } from '../../db/migrations/performance-hours.ts'
+import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
+import { startPerformanceRecorder } from './performance-recorder.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
 
@@ -50,16 +54,16 @@ test('each model has its requests, failures and times, and each hour its times t
         requests: 23,
         failed: 2,
         success_rate: 20 / 22,
-        first_byte_ms: { p50: 110, p95: 200 },
-        duration_ms: { p50: 1_000, p95: 1_900 },
+        first_byte_ms: { p50: 107, p95: 199 }, // the middles of the buckets of 110 and 200
+        duration_ms: { p50: 991, p95: 1_855 }, // of 1,000 and 1,900
       },
       { key: 'left', requests: 1, failed: 0, success_rate: null, first_byte_ms: null, duration_ms: null },
-      { key: 'whole', requests: 1, failed: 0, success_rate: 1, first_byte_ms: null, duration_ms: { p50: 70, p95: 70 } },
+      { key: 'whole', requests: 1, failed: 0, success_rate: 1, first_byte_ms: null, duration_ms: { p50: 67, p95: 67 } },
     ],
     series: [
       { at: hour(3), first_byte_ms_p50: null, first_byte_ms_p95: null, requests: 2 },
-      { at: hour(2), first_byte_ms_p50: 500, first_byte_ms_p95: 500, requests: 3 },
-      { at: hour(1), first_byte_ms_p50: 100, first_byte_ms_p95: 190, requests: 20 },
+      { at: hour(2), first_byte_ms_p50: 495, first_byte_ms_p95: 495, requests: 3 },
+      { at: hour(1), first_byte_ms_p50: 99, first_byte_ms_p95: 183, requests: 20 },
     ],
   })
   const providers = (await get('group_by=provider')).body.groups
@@ -123,23 +127,54 @@ test('with include=hours each group has its requests and failures by hour, of th
   assert.deepEqual([other.status, other.body.error.param], [400, 'include'])
 })
 
-test('no more than the newest 5 000 completions are looked at, and it is said [limit: performance-rows]', async (t) => {
-  const { database, get, ago } = await setUp(t)
-  const many = Array.from({ length: 5_000 }, () => ago(1, { model: 'new' }))
-  await recordCompletions(database, [ago(2, { model: 'old' })])
-  for (let from = 0; from < many.length; from += 500) await recordCompletions(database, many.slice(from, from + 500))
+test('all completions are counted, however many there are, once they are published', async (t) => {
+  const { database, clock, get, ago } = await setUp(t)
+  const warnings: string[] = []
+  const recorder = startPerformanceRecorder({
+    db: database.db,
+    log: { warn: (_, message) => void warnings.push(message) },
+  })
+  const publish = (record: CompletionRecord) =>
+    channel(COMPLETION_CHANNEL).publish({ record, overheadMs: undefined } satisfies CompletionSignal)
+  for (let count = 0; count < 5_100; count++) publish(ago(1, { model: 'new' }))
+  await recorder.write()
+  publish(ago(2, { model: 'old' }))
+  publish(ago(1, { model: 'new' }))
+  await recorder.close()
+  publish(ago(1, { model: 'new' }))
   const { body } = await get()
-  assert.deepEqual([body.sampled, body.groups.length, body.groups[0].requests], [true, 1, 5_000])
-  assert.equal(body.series.length, 1)
-  const before = await get(`period_end=${body.series[0].at}`)
-  assert.deepEqual([before.body.sampled, before.body.groups[0].key], [false, 'old'])
+  const counts = body.groups.map(({ key, requests }: { key: string; requests: number }) => [key, requests])
+  assert.deepEqual(counts, [
+    ['new', 5_101],
+    ['old', 1],
+  ])
+  assert.deepEqual([body.sampled, body.series.length, warnings], [false, 2, []])
+  const month = (await get(`period_start=${iso(clock.now - 31 * DAY_MS)}`)).body
+  assert.equal(month.groups[0].requests, 5_101)
 })
 
-test('a period is at most 7 days, and the scope is usage:read [limit: performance-period]', async (t) => {
+test('the migration counts what was there before as the recorder does', async (t) => {
+  const { database, get, ago } = await setUp(t)
+  const note = { provider: 'p', model: 'm', startedMs: 0, durationMs: 1, status: 400 }
+  await recordCompletions(database, [
+    ago(1, streamed(321, 4_321)),
+    ago(1, { ...streamed(33, 77), provider: 'q' }),
+    ago(2, { status: 'failed', attemptLog: [{ ...note, outcome: 'rejected' }] }),
+    ago(2, { status: 'failed', attemptLog: [{ ...note, outcome: 'overloaded' }] }),
+    ago(3, { status: 'incomplete' }),
+  ])
+  const before = (await get('include=hours')).body
+  await database.db.deleteFrom('performance_hour').execute()
+  assert.deepEqual((await get()).body.groups, [])
+  for (const statement of performanceHours.slice(1)) await sql.raw(statement).execute(database.db)
+  assert.deepEqual((await get('include=hours')).body, before)
+})
+
+test('a period is at most 31 days, and the scope is usage:read [limit: performance-period]', async (t) => {
   const { clock, get } = await setUp(t)
-  const week = iso(clock.now - 7 * DAY_MS)
-  assert.deepEqual((await get(`period_start=${week}`)).body.groups, [])
-  const longer = await get(`period_start=${iso(clock.now - 7 * DAY_MS - 1)}`)
+  const longest = iso(clock.now - 31 * DAY_MS)
+  assert.deepEqual((await get(`period_start=${longest}`)).body.groups, [])
+  const longer = await get(`period_start=${iso(clock.now - 31 * DAY_MS - 1)}`)
   assert.deepEqual([longer.status, longer.body.error.param], [400, 'period_start'])
   assert.equal((await get('', 'acc_a models:read')).status, 403)
   assert.equal((await get('', 'acc_a usage:read')).status, 200)

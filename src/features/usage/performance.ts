@@ -1,22 +1,20 @@
 /**
- * How fast and how reliably completions were answered, by what the newest rows of a period say. The database gathers them
- * by name and hour, with their times as one text each; to rank them there took three times as long as to read them.
+ * How fast and how reliably completions were answered, from the hourly histograms that the performance recorder keeps. The
+ * database adds them up by what is asked for: a report costs as much as there are hours, models and providers, however
+ * many completions there were.
  */
 
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { readRows } from '../../db/dialect.ts'
-import type { Database } from '../../db/schema/schema.ts'
+import type { Database, PerformanceHourTable } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type Period, parsePeriod, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { type Buckets, percentilesOf as ranksOf } from '../../lib/log-buckets.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { DAY_MS, HOUR_MS, idsBornIn } from './period.ts'
-
-/** Rows of a period that are looked at. */
-const MAX_ROWS = 5_000
+import { DAY_MS, HOUR_MS } from './period.ts'
 
 const GROUPINGS = ['model', 'provider'] as const
 
@@ -28,110 +26,112 @@ interface Choice {
 }
 
 async function readPerformance(db: Kysely<Database>, choice: Choice): Promise<Static<typeof PerformanceView>> {
-  const { period, withHours } = choice
-  const cells = await gather(db, choice)
-  const isFull = sumOf(cells, 'requests') === MAX_ROWS
+  const { period, withHours, grouping } = choice
+  const rows = hoursIn(db, choice)
+  const [groups, hours, hoursOfGroups] = await Promise.all([
+    summed(rows.select(`${grouping} as key`).groupBy(grouping)),
+    summed(rows.where('measure', 'in', ['requests', 'first_byte']).select('hour as key').groupBy('hour')),
+    withHours ? countsByHour(rows, grouping) : [],
+  ])
+  const byGroup = Map.groupBy(hoursOfGroups, ({ key }) => key)
   return {
     period_start: isoTime(period.start),
     period_end: isoTime(period.end),
-    sampled: isFull && (await hasMore(db, choice)),
-    groups: [...Map.groupBy(cells, ({ key }) => key)]
-      .map(([key, ofGroup]) => ({ ...groupOf(key, ofGroup), ...(withHours && { hours: hoursOf(ofGroup) }) }))
+    sampled: false,
+    groups: [...Map.groupBy(groups, ({ key }) => key)]
+      .map(([key, sums]) => ({ ...groupOf(key, sums), ...(withHours && { hours: hoursOf(byGroup.get(key) ?? []) }) }))
       .toSorted((one, other) => other.requests - one.requests || (one.key < other.key ? -1 : 1)),
-    series: [...Map.groupBy(cells, ({ hour }) => hour)]
+    series: [...Map.groupBy(hours, ({ key }) => key)]
       .toSorted(([one], [other]) => one - other)
-      .map(([hour, ofHour]) => {
-        const firstByteMs = percentilesOf(ofHour, 'firstBytes')
+      .map(([hour, sums]) => {
+        const firstByteMs = percentilesOf(sums, 'first_byte')
         return {
           at: isoTime(hour * HOUR_MS),
           first_byte_ms_p50: firstByteMs?.p50 ?? null,
           first_byte_ms_p95: firstByteMs?.p95 ?? null,
-          requests: sumOf(ofHour, 'requests'),
+          requests: countOf(sums, 'requests'),
         }
       }),
   }
 }
 
-/** What one name did in one hour. */
-interface Cell {
-  readonly key: string
-  readonly hour: number
-  readonly requests: number
-  readonly failed: number
-  readonly completed: number
-  /** Milliseconds with commas between. Of streams: the first byte of an answer in one piece is its last one, too. */
-  readonly firstBytes: string | null
-  /** The same; of those that completed. */
-  readonly durations: string | null
+type Rows<Row = object> = SelectQueryBuilder<Database, 'performance_hour', Row>
+
+/** The whole hours that a period has a part in. */
+function hoursIn(db: Kysely<Database>, { accountId, period: { start, end } }: Choice): Rows {
+  return db
+    .selectFrom('performance_hour')
+    .where('account_id', '=', accountId)
+    .where('hour', '>=', Math.floor(start / HOUR_MS))
+    .where('hour', '<', Math.ceil(end / HOUR_MS))
 }
 
-/** The provider refused the request's content: the client's fault, which says nothing of the provider. */
-const REJECTED = sql`(attempt_log is not null and attempt_log like '%"outcome":"rejected"%')`
-
-function gather(db: Kysely<Database>, { grouping, ...choice }: Choice): Promise<readonly Cell[]> {
-  return readRows(
-    db,
-    sql<Cell>`select name as key, hour, count(*) as requests,
-      count(case when status = 'incomplete' or (status = 'failed' and not ${REJECTED}) then 1 end) as failed,
-      count(case when status = 'completed' then 1 end) as completed,
-      string_agg(case when stream = 1 then cast(first_byte_ms as text) end, ',') as "firstBytes",
-      string_agg(case when status = 'completed' then cast(duration_ms as text) end, ',') as "durations"
-    from (
-      select ${sql.ref(grouping)} as name, created_at / ${sql.lit(HOUR_MS)} as hour, status, stream, duration_ms, first_byte_ms, attempt_log
-      from completion where ${isIn(choice)} order by id desc limit ${sql.lit(MAX_ROWS)}
-    ) as newest group by name, hour`,
-  )
+/** How often a bucket of a measure was met, of one model, provider or hour. */
+interface Sum {
+  readonly measure: PerformanceHourTable['measure']
+  readonly bucket: number
+  readonly count: number
 }
 
-function isIn({ accountId, period }: Pick<Choice, 'accountId' | 'period'>): RawBuilder<unknown> {
-  const { above, below } = idsBornIn(period)
-  return sql`account_id = ${accountId} and id > ${above} and id < ${below}
-    and created_at >= ${period.start} and created_at < ${period.end}`
+const COUNT = sql<number>`cast(sum(count) as bigint)`
+
+function summed<Key>(rows: Rows<{ key: Key }>): Promise<readonly (Sum & { readonly key: Key })[]> {
+  return rows
+    .select(['measure', 'bucket', COUNT.as('count')])
+    .groupBy(['measure', 'bucket'])
+    .execute()
 }
 
-async function hasMore(db: Kysely<Database>, choice: Choice): Promise<boolean> {
-  const query = sql`select 1 from completion where ${isIn(choice)} order by id desc limit 1 offset ${sql.lit(MAX_ROWS)}`
-  return (await readRows(db, query)).length > 0
+function countsByHour(rows: Rows, grouping: Choice['grouping']) {
+  return rows
+    .where('measure', 'in', ['requests', 'failed'])
+    .select([`${grouping} as key`, 'hour', 'measure', COUNT.as('count')])
+    .groupBy([grouping, 'hour', 'measure'])
+    .orderBy('hour')
+    .execute()
 }
 
-function groupOf(key: string, cells: readonly Cell[]) {
-  const failed = sumOf(cells, 'failed')
-  const completed = sumOf(cells, 'completed')
+function groupOf(key: string, sums: readonly Sum[]) {
+  const failed = countOf(sums, 'failed')
+  const completed = countOf(sums, 'completed')
   return {
     key,
-    requests: sumOf(cells, 'requests'),
+    requests: countOf(sums, 'requests'),
     failed,
     success_rate: completed + failed === 0 ? null : completed / (completed + failed),
-    first_byte_ms: percentilesOf(cells, 'firstBytes') ?? null,
-    duration_ms: percentilesOf(cells, 'durations') ?? null,
+    first_byte_ms: percentilesOf(sums, 'first_byte') ?? null,
+    duration_ms: percentilesOf(sums, 'duration') ?? null,
   }
 }
 
-/** @param cells Of one group, one for each hour. */
-function hoursOf(cells: readonly Cell[]) {
-  return cells
-    .toSorted((one, other) => one.hour - other.hour)
-    .map(({ hour, requests, failed }) => ({ at: isoTime(hour * HOUR_MS), requests, failed }))
+type HourCount = Omit<Sum, 'bucket'> & { readonly hour: number }
+
+/** @param counts Of one group, by hour. */
+function hoursOf(counts: readonly HourCount[]) {
+  return [...Map.groupBy(counts, ({ hour }) => hour)].map(([hour, ofHour]) => ({
+    at: isoTime(hour * HOUR_MS),
+    requests: countOf(ofHour, 'requests'),
+    failed: countOf(ofHour, 'failed'),
+  }))
 }
 
-/** The nearest rank: always a time that was measured. */
-function percentilesOf(cells: readonly Cell[], times: 'firstBytes' | 'durations') {
-  const texts = cells.flatMap((cell) => cell[times] ?? [])
-  if (texts.length === 0) return undefined
-  const ranked = Float64Array.from(texts.join(',').split(','), Number).sort()
-  const at = (percent: number) => ranked[Math.ceil((ranked.length * percent) / 100) - 1] ?? 0
-  return { p50: at(50), p95: at(95) }
+function countOf(sums: readonly Omit<Sum, 'bucket'>[], wanted: Sum['measure']): number {
+  return sums.reduce((total, { measure, count }) => (measure === wanted ? total + count : total), 0)
 }
 
-function sumOf(cells: readonly Cell[], field: 'requests' | 'failed' | 'completed'): number {
-  return cells.reduce((sum, cell) => sum + cell[field], 0)
+function percentilesOf(sums: readonly Sum[], wanted: Sum['measure']) {
+  const buckets: Buckets = new Map(
+    sums.filter(({ measure }) => measure === wanted).map(({ bucket, count }) => [bucket, count]),
+  )
+  const [p50, p95] = ranksOf(buckets, [50, 95]) ?? []
+  return p50 === undefined || p95 === undefined ? undefined : { p50, p95 }
 }
 
-const MAX_PERIOD_MS = 7 * 86_400_000
+const MAX_PERIOD_DAYS = 31
 
 const PerformanceQuery = Type.Object({
   period_start: timeParameter('ISO 8601 UTC. Default: a day before `period_end`.'),
-  period_end: timeParameter('ISO 8601 UTC, exclusive, at most 7 days after `period_start`. Default: now.'),
+  period_end: timeParameter('ISO 8601 UTC, exclusive, at most 31 days after `period_start`. Default: now.'),
   group_by: Type.Optional(oneOf(GROUPINGS, { default: 'model', description: 'Dimension of `groups`.' })),
   include: Type.Optional(oneOf(['hours'] as const, { description: '`hours` adds the hours of each group.' })),
 })
@@ -158,7 +158,7 @@ const PerformanceView = Type.Object({
   period_start: Type.String({ description: 'ISO 8601 UTC.' }),
   period_end: Type.String({ description: 'ISO 8601 UTC, exclusive.' }),
   sampled: Type.Boolean({
-    description: 'Whether the period has more than 5000 completions. All figures cover the newest 5000.',
+    description: 'Always false: all completions are counted. Earlier releases evaluated the newest 5000.',
   }),
   groups: Type.Array(
     Type.Object({
@@ -182,7 +182,7 @@ const PerformanceView = Type.Object({
       at: Type.String({ description: 'Start of the hour, ISO 8601 UTC.' }),
       first_byte_ms_p50: nullable<number>('integer', FIRST_BYTE),
       first_byte_ms_p95: nullable<number>('integer', FIRST_BYTE),
-      requests: Type.Integer({ description: 'Number of evaluated completions, whatever their outcome.' }),
+      requests: Type.Integer({ description: 'Number of completions, whatever their outcome.' }),
     }),
     { description: 'UTC hours in order. Hours without completions are omitted.' },
   ),
@@ -191,7 +191,7 @@ const PerformanceView = Type.Object({
 const schema = {
   summary: 'Get latency and reliability',
   description:
-    'Evaluates the newest completions of a period, at most 5000: how many failed, and how long the others took. Percentiles use the nearest rank. Times to the first byte cover streams only, `duration_ms` covers completed completions only. `groups` and `series` cover the same completions.',
+    'Returns how many completions failed and how long the others took, of all UTC hours that the period has a part in. Completions are counted within seconds of their end. Percentiles are read from histograms, within 7 %. Times to the first byte cover streams only, `duration_ms` covers completed completions only.',
   tags: ['Usage'],
   querystring: PerformanceQuery,
   response: { 200: PerformanceView },
@@ -216,7 +216,7 @@ export function performanceRoutes({
 function periodOf(query: Static<typeof PerformanceQuery>, now: number): Period {
   const { end } = parsePeriod({ period_end: query.period_end }, { start: 0, end: now })
   const period = parsePeriod(query, { start: Math.max(0, end - DAY_MS), end })
-  if (period.end - period.start <= MAX_PERIOD_MS) return period
+  if (period.end - period.start <= MAX_PERIOD_DAYS * DAY_MS) return period
   const param = query.period_start === undefined ? 'period_end' : 'period_start'
-  throw new GatewayError('invalid_value', 'The period exceeds 7 days.', { param })
+  throw new GatewayError('invalid_value', `The period exceeds ${MAX_PERIOD_DAYS} days.`, { param })
 }

@@ -4,6 +4,7 @@ import type { CompletionRecord } from '../../../src/domain/completion.ts'
 import { type AccountId, type CompletionId, completionIdFloor, type KeyId } from '../../../src/domain/ids.ts'
 import { createLedgerStore } from '../../../src/features/credit/ledger/store.ts'
 import type { PlanTerms, Unit } from '../../../src/features/credit/ledger/unit.ts'
+import { addPerformance } from '../../../src/features/usage/performance-recorder.ts'
 
 let serial = 0
 
@@ -59,6 +60,7 @@ export async function recordCompletions(database: OpenedDatabase, records: reado
   const outcomes = await createLedgerStore(database).commit({ units, now })
   const refused = outcomes.find(({ kind }) => kind !== 'done')
   if (refused !== undefined) throw new Error(`Not recorded: ${JSON.stringify(refused)}`)
+  await addPerformance(database.db, records)
 }
 
 export async function ensureAccounts({ db }: OpenedDatabase, ids: readonly AccountId[]): Promise<void> {

@@ -1,0 +1,123 @@
+/**
+ * Counts completions by hour, model and provider, with histograms of their times, for reports of speed and reliability.
+ * They are counted in memory and added to the database every few seconds; what it does not accept in time is dropped.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { type Insertable, type Kysely, sql } from 'kysely'
+import type { Database } from '../../db/schema/schema.ts'
+import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../../domain/completion.ts'
+import { bucketOf } from '../../lib/log-buckets.ts'
+import { HOUR_MS } from './period.ts'
+
+const WRITE_AFTER_MS = 2_000
+const ROWS_PER_STATEMENT = 500
+
+type Row = Insertable<Database['performance_hour']>
+type Counted = Pick<
+  CompletionRecord,
+  'accountId' | 'model' | 'provider' | 'createdAt' | 'status' | 'stream' | 'firstByteMs' | 'durationMs' | 'attemptLog'
+>
+
+interface RecorderInput {
+  readonly db: Kysely<Database>
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+export interface PerformanceRecorder {
+  /** Adds what was counted to the database. Never rejects. */
+  write(): Promise<void>
+  /** Writes the rest and ends. */
+  close(): Promise<void>
+}
+
+/** Observes the completions that the gateway publishes. */
+export function startPerformanceRecorder({ db, log }: RecorderInput): PerformanceRecorder {
+  let waiting: Counted[] = []
+  let timer: NodeJS.Timeout | undefined
+  let writing = Promise.resolve()
+
+  function onCompletion(message: unknown): void {
+    waiting.push((message as CompletionSignal).record)
+    timer ??= setTimeout(() => void write(), WRITE_AFTER_MS).unref()
+  }
+
+  async function writeWaiting(): Promise<void> {
+    const records = waiting
+    waiting = []
+    try {
+      await addPerformance(db, records)
+    } catch (error) {
+      log.warn({ err: error, completions: records.length }, 'completions were not added to the hours of performance')
+    }
+  }
+
+  function write(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    writing = writing.then(writeWaiting)
+    return writing
+  }
+
+  subscribe(COMPLETION_CHANNEL, onCompletion)
+  return {
+    write,
+    close() {
+      unsubscribe(COMPLETION_CHANNEL, onCompletion)
+      return write()
+    },
+  }
+}
+
+/** Adds completions to their hours. */
+export async function addPerformance(db: Kysely<Database>, records: readonly Counted[]): Promise<void> {
+  const rows = sumsOf(records)
+  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+    await db
+      .insertInto('performance_hour')
+      .values(rows.slice(from, from + ROWS_PER_STATEMENT))
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'hour', 'model', 'provider', 'measure', 'bucket'])
+          .doUpdateSet({ count: sql<number>`performance_hour.count + excluded.count` }),
+      )
+      .execute()
+  }
+}
+
+/** In the order of the key, in which processes that write the same rows wait for one another. */
+function sumsOf(records: readonly Counted[]): readonly Row[] {
+  const sums = new Map<string, Row>()
+  for (const record of records) {
+    const { accountId, model, provider } = record
+    const hour = Math.floor(record.createdAt / HOUR_MS)
+    for (const [measure, bucket] of measuresOf(record)) {
+      const name = [accountId, hour, model, provider, measure, bucket].join(' ')
+      const known = sums.get(name)
+      if (known !== undefined) known.count += 1
+      else sums.set(name, { account_id: accountId, hour, model, provider, measure, bucket, count: 1 })
+    }
+  }
+  return [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row)
+}
+
+/** Times to the first byte are those of streams: an answer in one piece has its first byte with its last. */
+function measuresOf(record: Counted): readonly (readonly [Row['measure'], number])[] {
+  const { status, stream, firstByteMs, durationMs } = record
+  return [
+    ['requests', 0],
+    ...(isFailure(record) ? ([['failed', 0]] as const) : []),
+    ...(status === 'completed'
+      ? ([
+          ['completed', 0],
+          ['duration', bucketOf(durationMs)],
+        ] as const)
+      : []),
+    ...(stream && firstByteMs !== undefined ? ([['first_byte', bucketOf(firstByteMs)]] as const) : []),
+  ]
+}
+
+/** Where a provider refused the content of the request, it is the client's fault, which says nothing of the provider. */
+function isFailure({ status, attemptLog = [] }: Counted): boolean {
+  if (status === 'incomplete') return true
+  return status === 'failed' && !attemptLog.some(({ outcome }) => outcome === 'rejected')
+}
