@@ -73,6 +73,8 @@ export interface AttemptNote {
   readonly reason?: FallbackReason | undefined
   /** The account's own credential that was used. Absent for the operator's. */
   readonly credentialId?: ProviderCredentialId
+  /** Why it failed, in the provider's words; see `redactProviderMessage`. Absent: it did not, or said nothing. */
+  readonly message?: string | undefined
 }
 
 /** The record of a completion that reached a provider. */
@@ -126,6 +128,7 @@ const MAX_NOTES = 10
 /** The length of a provider's or model's name, which the configuration does not limit. */
 const MAX_NAME_LENGTH = 200
 
+/** Without messages, which are not for everybody. */
 export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
   return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs, ...more }) => ({
     provider: provider.slice(0, MAX_NAME_LENGTH),
@@ -141,7 +144,9 @@ export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNo
 
 /** Renders the JSON for the database. */
 export function attemptLogText(log: readonly AttemptNote[] | undefined): string | undefined {
-  return log === undefined ? undefined : JSON.stringify(boundedAttempts(log))
+  if (log === undefined) return undefined
+  const messages = log.slice(-MAX_NOTES).map(({ message }) => message)
+  return JSON.stringify(boundedAttempts(log).map((note, index) => ({ ...note, message: messages[index] })))
 }
 
 /** @returns Undefined for null and invalid text. */

@@ -4,6 +4,7 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote } from '../domain/completion.ts'
+import { redactProviderMessage } from '../domain/provider-message.ts'
 import { type AttemptTrace, attemptHeaders, beginAttemptTrace } from '../domain/trace.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
@@ -165,7 +166,13 @@ function failAttempt(completion: Completion, ports: GatewayPorts, { running, ans
     outcome,
     status: statusOf(error),
     reason: isAbandoned ? undefined : fallbackReason(error),
+    message: isAbandoned ? undefined : messageOf(error),
   })
+}
+
+/** The message of a failure of the provider, or of one that the gateway found; undefined for errors of the gateway. */
+function messageOf(error: unknown): string | undefined {
+  return error instanceof ProviderError ? redactProviderMessage(error.failure.message) : undefined
 }
 
 /** Starts the calls at another model. If they cannot be rendered, the previous model stays the current one. */
@@ -255,7 +262,7 @@ function noteUnbilled(completion: Completion, { candidate }: RunningAttempt, now
 function addNote(
   { admitted, attempt }: Completion,
   running: RunningAttempt,
-  { outcome, status, reason }: Pick<AttemptNote, 'outcome' | 'status' | 'reason'>,
+  { outcome, status, reason, message }: Pick<AttemptNote, 'outcome' | 'status' | 'reason' | 'message'>,
 ): void {
   const { candidate, target, startedAt, durationMs = 0 } = running
   const note = {
@@ -267,6 +274,7 @@ function addNote(
     durationMs: Math.round(durationMs),
     ...(reason !== undefined && admitted.fallbacks.length > 0 && { reason }),
     ...(target.ownCredential === undefined ? {} : { credentialId: target.ownCredential }),
+    ...(message !== undefined && { message }),
   }
   attempt.log = [...attempt.log, note]
   const traced = admitted.trace?.attempts.at(-1)

@@ -112,7 +112,7 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
   const oneByOne = createQueueOfOne()
   return async (app) => {
     app.get('/usage/completions', { config, schema: listSchema }, async (request, reply) => {
-      const { accountId } = callerOf(request)
+      const { accountId, scopes: rights } = callerOf(request)
       const filter = readFilter(request.query, accountId)
       const binding = { key: cursorKey, account: accountId, list: 'usage/completions', filter: JSON.stringify(filter) }
       const format = request.query.format ?? acceptedFormat(request.headers.accept, LIST_TYPES)
@@ -125,7 +125,7 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       const read = async (page: PageRequest<CompletionId>) => {
         const rows = await listCompletions(db, { accountId, filter, ...page })
         const names = await keyNames(accountId, rows)
-        return rows.map((row) => renderCompletion(row, names))
+        return rows.map((row) => renderCompletion(row, { names, rights }))
       }
       const listed = await listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
       if (request.query.include !== 'overview') return listed
@@ -133,11 +133,11 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       return { ...listed, overview: renderOverview(await readOverview(db, accountId, { filter, period })) }
     })
     app.get('/usage/completions/:id', { config, schema: oneSchema }, async (request) => {
-      const { accountId } = callerOf(request)
+      const { accountId, scopes: rights } = callerOf(request)
       const row = await findCompletion(db, { accountId, id: request.params.id })
       if (row === undefined) throw notFound('completion')
       const pricing = renderPricing(row, await pricingOf(db, row))
-      return { ...renderCompletion(row, await keyNames(accountId, [row])), pricing }
+      return { ...renderCompletion(row, { names: await keyNames(accountId, [row]), rights }), pricing }
     })
   }
 }

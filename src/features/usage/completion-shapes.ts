@@ -13,6 +13,7 @@ import {
   parseAttemptLog,
   type UsageSource,
 } from '../../domain/completion.ts'
+import type { Right } from '../../domain/identity/caller.ts'
 import type { AccountId, AgentId, KeyId } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
 import { type ChargeLine, readStoredByok } from '../../domain/price/price.ts'
@@ -119,6 +120,12 @@ const AttemptView = Type.Object({
   ),
   provider_credential_id: Type.Optional(
     Type.String({ description: 'The account’s own credential of the call. Absent: the operator’s.' }),
+  ),
+  message: Type.Optional(
+    Type.String({
+      description:
+        'Why the call failed, in the provider’s words without secrets and quotations. For operators; of rejected requests, and of calls with the account’s own credential, also for those who manage keys.',
+    }),
   ),
 })
 
@@ -261,8 +268,14 @@ export const CompletionFileView = Type.String({
     'duration_ms, attempts, client_request_id, unbilled_usd, api, request_id, tags, session_id, end_user. What is null in JSON is empty.',
 })
 
-/** @param names Of keys. */
-export function renderCompletion(row: CompletionRow, names: Names): Static<typeof CompletionView> {
+export interface Reading {
+  /** Of keys. */
+  readonly names: Names
+  /** Of who reads, for messages of providers; undefined: none are shown. */
+  readonly rights?: ReadonlySet<Right>
+}
+
+export function renderCompletion(row: CompletionRow, { names, rights }: Reading): Static<typeof CompletionView> {
   const { client_request_id: name } = row
   const agent = name === null ? undefined : readAgentReference(name)
   return {
@@ -289,7 +302,7 @@ export function renderCompletion(row: CompletionRow, names: Names): Static<typeo
     duration_ms: row.duration_ms,
     first_byte_ms: row.first_byte_ms,
     attempts: row.attempts,
-    attempt_log: attemptsOf(row).map(renderAttempt),
+    attempt_log: attemptsOf(row).map((note) => renderAttempt(note, rights)),
     client_request_id: agent === undefined ? name : null,
     agent_id: agent?.agentId ?? null,
     run_id: agent?.runId ?? null,
@@ -318,7 +331,15 @@ function attemptsOf(row: CompletionRow): readonly AttemptNote[] {
   return [{ provider, model, outcome: 'answered', status: 200, startedMs: 0, durationMs: firstByteMs ?? durationMs }]
 }
 
-function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
+/** Messages about the operator's accounts are the operator's; clients get those about their own requests anyway. */
+function mayReadMessage({ outcome, credentialId }: AttemptNote, rights: ReadonlySet<Right>): boolean {
+  const isTheirs = outcome === 'rejected' || credentialId !== undefined
+  return rights.has('operator') || (isTheirs && rights.has('keys'))
+}
+
+function renderAttempt(note: AttemptNote, rights: ReadonlySet<Right> | undefined): Static<typeof AttemptView> {
+  const { message } = note
+  const isShown = message !== undefined && rights !== undefined && mayReadMessage(note, rights)
   const { provider, model, outcome, status, startedMs, durationMs, reason, credentialId } = note
   return {
     provider,
@@ -329,6 +350,7 @@ function renderAttempt(note: AttemptNote): Static<typeof AttemptView> {
     duration_ms: durationMs,
     ...(reason !== undefined && { reason }),
     ...(credentialId === undefined ? {} : { provider_credential_id: credentialId }),
+    ...(isShown && { message }),
   }
 }
 

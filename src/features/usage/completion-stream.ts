@@ -91,7 +91,7 @@ function followTail(db: Kysely<Database>, accountId: AccountId, tail: Completion
 }
 
 function renderEvent(row: CompletionRow, names: Names): StreamEvent {
-  return { id: row.id, event: 'completion', data: JSON.stringify(renderCompletion(row, names)) }
+  return { id: row.id, event: 'completion', data: JSON.stringify(renderCompletion(row, { names })) }
 }
 
 /** The header takes precedence: a client that reconnects sends the query of its first request. */
