@@ -29,6 +29,9 @@ after(async () => {
 
 // (runs in the browser, whose types tests do not know)
 const SHEET_OVERFLOW = "Math.max(0, document.querySelector('[role=dialog]').scrollWidth - innerWidth)"
+// By how much the table is wider than its frame.
+const TABLE_OVERFLOW =
+  "(frame => Math.max(0, frame.scrollWidth - frame.clientWidth))(document.querySelector('main table').parentElement)"
 const seenAs = (state: 'hidden' | 'visible') =>
   `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });` +
   "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))"
@@ -290,6 +293,107 @@ test('a stream that breaks off goes on after what it told last; one that is refu
   assert.equal(await overflow(page), 0)
 })
 
+const CHAT = { model: 'turnpike-simulator', messages: [{ role: 'user', content: 'simulate: say Hi.' }] }
+const chat = async (secret: string, over: object = {}, headers: Readonly<Record<string, string>> = {}) => {
+  const answer = await dashboard.ask('POST', '/v1/chat/completions', {
+    token: secret,
+    body: { ...CHAT, ...over },
+    headers,
+  })
+  return { requestId: String(answer.headers['x-request-id']), id: answer.json<{ readonly id?: string }>().id ?? '' }
+}
+const rejectedTable = (page: Page) => page.getByRole('table', { name: 'Rejected requests' })
+
+test('rejected requests have a tab of their own, which narrows to a code and has more pages', async (t) => {
+  const { secret } = await dashboard.newKey('Refused service')
+  const unknown = await chat(secret, { model: 'no-such-model' })
+  const nobody = await chat('tp_nobody')
+  const page = await dashboard.open(t, browser, '/requests')
+  await page.getByRole('tab', { name: 'Rejected' }).click()
+  await page.waitForURL(/tab=rejected/)
+  const row = (id: string) => rejectedTable(page).getByRole('row').filter({ hasText: id })
+  await eventually(
+    async () => {
+      await button(page, 'Refresh').click()
+      await page.waitForLoadState('networkidle')
+      return row(unknown.requestId).count()
+    },
+    (count) => count === 1,
+  )
+  const cells = await row(unknown.requestId).getByRole('cell').allInnerTexts()
+  assert.deepEqual(cells.slice(1, 6), ['422', 'model_not_found', '/v1/chat/completions', '—\nNone', 'Refused service'])
+  const ofNobody = await row(nobody.requestId).getByRole('cell').allInnerTexts()
+  assert.deepEqual([ofNobody[1], ofNobody[5]], ['401', 'No valid key'])
+  await row(unknown.requestId).getByRole('link', { name: 'model_not_found' }).click()
+  await page.waitForURL(/code=model_not_found/)
+  await row(nobody.requestId).waitFor({ state: 'detached' })
+  await row(unknown.requestId).waitFor()
+  await button(page, 'Only model_not_found').click()
+  await row(nobody.requestId).waitFor()
+  const many = Array.from({ length: 50 }, (_, at) => ({
+    ...{ account_id: dashboard.firstAccount, created_at: 1, key_id: seeded.keys[0]?.id ?? null, status: 429 },
+    ...{ request_id: `req_${String(at).padStart(22, '0')}`, endpoint: '/v1/messages', code: 'rate_limit_exceeded' },
+  }))
+  await dashboard.database.db.insertInto('rejection').values(many).execute()
+  await button(page, 'Refresh').click()
+  await button(page, 'Load more').click()
+  await row('req_0000000000000000000000').waitFor()
+})
+
+test('anything is found by any of its IDs, in the list and in the command menu', async (t) => {
+  const { id: keyId, secret } = await dashboard.newKey('Searched service')
+  const { requestId, id } = await chat(secret, {}, { 'x-client-request-id': 'order-4711' })
+  const rejected = await chat(secret, { model: 'no-such-model' })
+  const hook = await dashboard.ask('POST', '/v1/webhooks', {
+    token,
+    body: { url: 'https://hooks.example.com/x', events: ['agent.completed'] },
+  })
+  assert.equal(hook.statusCode, 201, hook.body)
+  const webhookId = hook.json<{ readonly id: string }>().id
+  const pinged = () => dashboard.ask('GET', `/v1/webhooks/${webhookId}/deliveries`, { token })
+  const [delivery] = (await pinged()).json<List>().data
+  const isListed = async (path: string) => (await dashboard.ask('GET', path, { token })).json<List>().data.length > 0
+  await eventually(() => isListed(`${LIST}?request_id=${requestId}`), Boolean)
+  await eventually(() => isListed(`/v1/usage/rejections?request_id=${rejected.requestId}`), Boolean)
+  const places: readonly (readonly [string, RegExp])[] = [
+    [requestId, new RegExp(`/requests\\?request=${id}`)],
+    [id, new RegExp(`/requests\\?request=${id}`)],
+    ['order-4711', new RegExp(`/requests\\?request=${id}`)],
+    [rejected.requestId, new RegExp(`/requests\\?tab=rejected&request_id=${rejected.requestId}`)],
+    [seeded.agentId, new RegExp(`/agents/${seeded.agentId}`)],
+    [keyId, new RegExp(`/settings/keys\\?key=${keyId}`)],
+    [String(delivery?.id), new RegExp(`/webhooks/${webhookId}\\?delivery=${delivery?.id}`)],
+  ]
+  const page = await dashboard.open(t, browser, '/requests')
+  for (const [searched, place] of places) {
+    await page.goto(`${dashboard.url}/app/requests?tab=rejected`)
+    await page.getByRole('searchbox', { name: 'Find by ID' }).fill(searched)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(place)
+  }
+  for (const [searched, place] of [places[0], places[3], places[5]].filter((each) => each !== undefined)) {
+    await page.goto(`${dashboard.url}/app/settings/appearance`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search or jump to' }).fill(searched)
+    await page.getByRole('option', { name: `Find ${searched}` }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(place)
+  }
+  await page.goto(`${dashboard.url}/app/requests?request=${id}`)
+  await sheet(page).getByText('Completion ID', { exact: true }).waitFor()
+  const details = sheet(page).locator('dl > div')
+  await details.filter({ hasText: 'Completion ID' }).getByText(id).waitFor()
+  await details
+    .filter({ hasText: /^Request ID/ })
+    .getByText(requestId)
+    .waitFor()
+  await page.goto(`${dashboard.url}/app/requests`)
+  await page.getByRole('searchbox', { name: 'Find by ID' }).fill('nothing-is-called-so')
+  await page.keyboard.press('Enter')
+  await page.getByText('Nothing has the ID nothing-is-called-so.').first().waitFor()
+})
+
 test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?provider=nobody')
   await page.getByText('No matching requests').waitFor()
@@ -324,6 +428,19 @@ test('nothing for axe to find in either theme, and nothing too wide for a phone'
     await page.getByRole('list', { name: 'Requests', exact: true }).waitFor()
     assert.equal(await overflow(page), 0, `${width} px`)
   }
+  await page.goto(`${dashboard.url}/app/requests?tab=rejected`)
+  await page.getByRole('list', { name: 'Rejected requests' }).waitFor()
+  assert.equal(await overflow(page), 0, 'rejected')
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await rejectedTable(page).waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepEqual(await axeFindings(page), [], `rejected, ${colorScheme}`)
+  }
+  assert.equal(await page.evaluate<number>(TABLE_OVERFLOW), 0, 'rejected at 1280')
+  await page.goto(`${dashboard.url}/app/requests?range=7d`)
+  await table(page).waitFor()
+  assert.equal(await page.evaluate<number>(TABLE_OVERFLOW), 0, 'requests at 1280')
   await page.goto(`${dashboard.url}/app/requests?range=7d&status=failed&request=${seeded.retried}`)
   await sheet(page).getByText('rounded up to the nano-dollar once').waitFor()
   assert.equal(await page.evaluate<number>(SHEET_OVERFLOW), 0)

@@ -192,7 +192,7 @@ export interface paths {
     "/v1/usage/performance": {
         /**
          * Get latency and reliability
-         * @description Evaluates the newest completions of a period, at most 5000: how many failed, and how long the others took. Percentiles use the nearest rank. Times to the first byte cover streams only, `duration_ms` covers completed completions only. `groups` and `series` cover the same completions.
+         * @description Returns how many completions failed and how long the others took, of all UTC hours that the period has a part in. Completions are counted within seconds of their end. Percentiles are read from histograms, within 7 %. Times to the first byte cover streams only, `duration_ms` covers completed completions only.
          */
         get: operations["getUsagePerformance"];
     };
@@ -213,7 +213,7 @@ export interface paths {
     "/v1/usage/rejections": {
         /**
          * List rejected requests
-         * @description Returns requests to models that the gateway rejected before it called a provider, of the last 7 days: at most 10 a second and 10 000 in all. Those without a valid credential belong to no account and are not listed. Filters are combined with AND.
+         * @description Returns requests to models that the gateway rejected before it called a provider, of the last 7 days: at most 10 a second and 10 000 in all. Those without a valid credential belong to no account: the account that operates the installation lists them. Filters are combined with AND.
          */
         get: operations["getUsageRejections"];
     };
@@ -4058,7 +4058,7 @@ export interface operations {
                  */
                 period_start?: string;
                 /**
-                 * @description ISO 8601 UTC, exclusive, at most 7 days after `period_start`. Default: now.
+                 * @description ISO 8601 UTC, exclusive, at most 31 days after `period_start`. Default: now.
                  * @example 2026-01-01T00:00:00Z
                  */
                 period_end?: string;
@@ -4077,7 +4077,7 @@ export interface operations {
                         period_start: string;
                         /** @description ISO 8601 UTC, exclusive. */
                         period_end: string;
-                        /** @description Whether the period has more than 5000 completions. All figures cover the newest 5000. */
+                        /** @description Always false: all completions are counted. Earlier releases evaluated the newest 5000. */
                         sampled: boolean;
                         /** @description Groups with the most requests first. */
                         groups: {
@@ -4121,7 +4121,7 @@ export interface operations {
                             first_byte_ms_p50: number | null;
                             /** @description From the arrival of the request to the first byte, for streams only. Null: no streams. */
                             first_byte_ms_p95: number | null;
-                            /** @description Number of evaluated completions, whatever their outcome. */
+                            /** @description Number of completions, whatever their outcome. */
                             requests: number;
                         }[];
                     };
@@ -4280,6 +4280,8 @@ export interface operations {
                                 reason?: "overloaded" | "server_error" | "timeout" | "connection" | "context_length" | "content_filter" | "unavailable";
                                 /** @description The account’s own credential of the call. Absent: the operator’s. */
                                 provider_credential_id?: string;
+                                /** @description Why the call failed, in the provider’s words without secrets and quotations. For operators; of rejected requests, and of calls with the account’s own credential, also for those who manage keys. */
+                                message?: string;
                             }[];
                             /** @description Name that the client gave to its request. Null: none. */
                             client_request_id: string | null;
@@ -4436,6 +4438,8 @@ export interface operations {
                             reason?: "overloaded" | "server_error" | "timeout" | "connection" | "context_length" | "content_filter" | "unavailable";
                             /** @description The account’s own credential of the call. Absent: the operator’s. */
                             provider_credential_id?: string;
+                            /** @description Why the call failed, in the provider’s words without secrets and quotations. For operators; of rejected requests, and of calls with the account’s own credential, also for those who manage keys. */
+                            message?: string;
                         }[];
                         /** @description Name that the client gave to its request. Null: none. */
                         client_request_id: string | null;
@@ -4555,9 +4559,9 @@ export interface operations {
                             status: number;
                             /** @description `error.code` of the answer; docs/errors.md has them all. */
                             code: string;
-                            /** @description The API key, device or person that sent it. */
-                            key_id: string;
-                            /** @description What it is called now. `null`: it is gone. */
+                            /** @description The API key, device or person that sent it. `null`: the request had no valid credential. */
+                            key_id: string | null;
+                            /** @description What it is called now. `null`: it is gone, or there was none. */
                             key_name: string | null;
                         }[];
                         has_more: boolean;

@@ -3,12 +3,14 @@ import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Bot, Boxes, KeyRound, LogOut, type LucideIcon, Moon, Webhook } from 'lucide-react'
+import { Bot, Boxes, KeyRound, LogOut, type LucideIcon, Moon, Search, Webhook } from 'lucide-react'
+import { useState } from 'react'
 import { type Me, useMe } from '../api/me.ts'
 import { modelsQuery } from '../api/models.ts'
 import { signOut } from '../api/session.ts'
 import { toggleTheme } from '../lib/theme.ts'
 import { MAIN, OPERATOR, reachable, SETTINGS } from './navigation.ts'
+import { useFindId } from './use-find-id.ts'
 
 interface PaletteProps {
   readonly open: boolean
@@ -23,7 +25,8 @@ interface Entry {
 }
 
 export function Palette({ open, onOpenChange }: PaletteProps) {
-  const entries = useEntries(open)
+  const [text, setText] = useState('')
+  const entries = [...useEntries(open), ...useIdEntry(text.trim())]
   const choose = (entry: Entry): void => {
     onOpenChange(false)
     entry.run()
@@ -40,11 +43,12 @@ export function Palette({ open, onOpenChange }: PaletteProps) {
             inline
             autoHighlight="always"
             keepHighlight
+            onValueChange={setText}
           >
             <Autocomplete.Input
               className="w-full border-b border-line bg-transparent px-4 py-3 text-base outline-none"
               aria-label="Search or jump to"
-              placeholder="Search views, models and actions"
+              placeholder="Search views, models, actions and IDs"
             />
             <Autocomplete.Empty className="empty:hidden px-4 py-8 text-center text-sm text-soft">
               No matches.
@@ -81,6 +85,16 @@ function useEntries(isOpen: boolean): Entry[] {
     ...actionsOf(me, go),
     ...(models.data ?? []).map(({ id }) => ({ label: id, icon: Boxes, hint: 'Model', run: go(`/models/${id}`) })),
   ]
+}
+
+/** Text that may be the ID of anything. */
+const ID = /^[^\s]{6,}$/
+
+function useIdEntry(text: string): Entry[] {
+  const find = useFindId()
+  const { rights } = useMe()
+  if (!ID.test(text) || !rights.has('usage:read')) return []
+  return [{ label: `Find ${text}`, icon: Search, hint: 'ID', run: () => void find(text) }]
 }
 
 function actionsOf({ rights }: Me, go: (to: string) => () => void): Entry[] {

@@ -24,10 +24,3 @@ export function sheetTarget(request: string): LinkTarget {
   const target = { to: '/requests', search: (previous: object) => ({ ...previous, request }), resetScroll: false }
   return target
 }
-
-/** The page about whoever asked: keys, devices and people have one each. */
-export function askerTarget(id: string): LinkTarget | undefined {
-  if (id.startsWith('key_')) return { to: '/settings/keys', search: { key: id } }
-  if (id.startsWith('dev_')) return { to: '/settings/devices' }
-  return id.startsWith('usr_') ? { to: '/settings/members' } : undefined
-}

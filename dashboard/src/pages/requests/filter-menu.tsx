@@ -91,6 +91,7 @@ const TYPED = [
   ['agent_id', 'Agent ID', 'agt_…'],
   ['tag', 'Tag', 'customer=northwind'],
   ['session_id', 'Session', ''],
+  ['client_request_id', 'Client’s request ID', ''],
 ] as const
 
 const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ''])) as Draft

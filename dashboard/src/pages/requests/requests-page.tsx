@@ -15,13 +15,16 @@ import { minuteOf, PeriodPicker } from '../../ui/period-picker.tsx'
 import { SavedViews } from '../../ui/saved-views.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { LoadMore } from '../../ui/table/paged.tsx'
-import { useNow } from '../../ui/time-zone.ts'
+import { Tabs } from '../../ui/tabs.tsx'
+import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { useRequestsChange, useRequestsSearch } from './address.ts'
 import { FilterChips, FilterMenu, NO_FILTERS } from './filter-menu.tsx'
 import { Histogram } from './histogram.tsx'
+import { IdSearch } from './id-search.tsx'
 import { useAnnouncedCount, useLiveOverview, useLiveRequests } from './live-requests.ts'
 import { LiveSwitch } from './live-switch.tsx'
 import { type Completion, LIST, type RequestPages, type RequestsQuery, useRequests } from './queries.ts'
+import { RejectedView } from './rejected-view.tsx'
 import { RequestSheet } from './request-sheet.tsx'
 import { RequestsTable } from './requests-table.tsx'
 import { FALLBACK_RANGE, filtersOf, type RequestFilters, readRequestsView } from './search.ts'
@@ -31,13 +34,44 @@ const SAVED_VIEWS = createPageViews('requests', readRequestsView)
 const RANGES = ['1h', 'today', '24h', '7d', '30d', 'month', 'custom'] as const
 
 export function RequestsPage() {
-  if (useCan('usage:read')) return <Requests />
+  const { tab } = useRequestsSearch()
+  if (useCan('usage:read')) return tab === 'rejected' ? <Rejected /> : <Requests />
   return (
     <Page title="Requests">
       <Forbidden what="requests" right="usage:read" />
     </Page>
   )
 }
+
+function Rejected() {
+  return (
+    <Page title="Requests" description="Requests that were rejected, and why." wide actions={<IdSearch />}>
+      <RequestTabs />
+      <RejectedView />
+    </Page>
+  )
+}
+
+const TABS = [
+  { value: 'completions', label: 'Completions' },
+  { value: 'rejected', label: 'Rejected' },
+] as const
+
+function RequestTabs() {
+  const { tab = 'completions' } = useRequestsSearch()
+  const change = useRequestsChange()
+  return (
+    <Tabs<(typeof TABS)[number]['value']>
+      label="Outcome"
+      value={tab}
+      items={TABS}
+      onChange={(next) => change({ ...NO_REJECTED, tab: next === 'rejected' ? next : undefined, live: undefined })}
+      className="-my-4"
+    />
+  )
+}
+
+const NO_REJECTED = { code: undefined, request_id: undefined } as const
 
 function Requests() {
   const search = useRequestsSearch()
@@ -63,6 +97,7 @@ function Requests() {
       wide
       actions={
         <>
+          <IdSearch />
           <PeriodPicker
             search={search}
             ranges={RANGES}
@@ -74,6 +109,7 @@ function Requests() {
         </>
       }
     >
+      <RequestTabs />
       <div className="-mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
         <FilterMenu filters={filters} period={period} rows={pages.rows} />
         <FilterChips filters={filters} rows={pages.rows} />
@@ -94,13 +130,13 @@ interface FoundProps {
 
 function Found({ pages, filters, isLive }: FoundProps) {
   const change = useRequestsChange()
-  const { provider, tag, session_id: session, agent_id: agent } = filters
-  const searched = provider ?? tag ?? session
+  const { provider, tag, session_id: session, client_request_id: name, agent_id: agent } = filters
+  const searched = provider ?? tag ?? session ?? name
   const problem = problemOf(pages.error)
   if (pages.error !== null && problem.param === 'period_start' && searched !== undefined && agent === undefined) {
     return (
       <Empty
-        title="Filters by provider, tag and session support at most 7 days"
+        title="Filters by provider, tag, session and client’s request ID support at most 7 days"
         action={
           <Button onClick={() => change({ range: '7d', from: undefined, to: undefined })}>Show the last 7 days</Button>
         }
@@ -247,7 +283,8 @@ function usePinnedPeriod(
   const [asked, setAsked] = useState({ question, at: Date.now() })
   if (asked.question !== question) setAsked({ question, at: Date.now() })
   const at = isLive ? Math.max(now, asked.at) : asked.at
-  const resolved = (moment: number) => resolvePeriod(search, minuteOf(moment), fallback)
+  const zone = useTimeZone()
+  const resolved = (moment: number) => resolvePeriod(search, minuteOf(moment), fallback, zone)
   return {
     period: resolved(at),
     asked: resolved(asked.at),

@@ -1,10 +1,9 @@
 import { formatCount } from '../../lib/format.ts'
-import { formatDateTime } from '../../lib/time.ts'
 import { CompletionStatus } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table/table.tsx'
-import { useTimeZone } from '../../ui/time-zone.ts'
 import { Dash, Ms, Tokens, Usd } from '../../ui/values.tsx'
 import { sheetTarget, useRequestsChange, useRequestsSearch } from './address.ts'
+import { Short, ShortTime } from './cells.tsx'
 import type { Completion } from './queries.ts'
 import { API_TEXTS, askerName, finishText } from './words.ts'
 
@@ -59,24 +58,4 @@ const COLUMNS: readonly Column<Completion>[] = [
 
 function Few({ count }: { readonly count: number }) {
   return count === 0 ? <Dash /> : <Tokens value={count} />
-}
-
-function Short({ text, className }: { readonly text: string; readonly className: string }) {
-  return (
-    <span className={`block truncate ${className}`} title={text}>
-      {text}
-    </span>
-  )
-}
-
-/** Without the year, which the title has: what is listed is of the last days. */
-function ShortTime({ iso }: { readonly iso: string }) {
-  const zone = useTimeZone()
-  const parts = { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
-  const options = { ...parts, hourCycle: 'h23', ...(zone === 'utc' && { timeZone: 'UTC' }) } as const
-  return (
-    <time dateTime={iso} title={formatDateTime(iso, 'utc')} className="whitespace-nowrap tabular-nums">
-      {new Intl.DateTimeFormat('en-US', options).format(Date.parse(iso))}
-    </time>
-  )
 }

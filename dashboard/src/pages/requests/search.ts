@@ -16,6 +16,7 @@ export interface RequestFilters {
   /** `key=value` */
   readonly tag?: string
   readonly session_id?: string
+  readonly client_request_id?: string
 }
 
 /** In the order in which they are told. */
@@ -27,6 +28,7 @@ export const FILTERS = [
   'agent_id',
   'tag',
   'session_id',
+  'client_request_id',
 ] as const satisfies (keyof RequestFilters)[]
 
 export interface RequestsSearch extends PeriodSearch, RequestFilters {
@@ -34,6 +36,10 @@ export interface RequestsSearch extends PeriodSearch, RequestFilters {
   readonly request?: string
   readonly order?: 'asc' | 'desc'
   readonly live?: '1'
+  readonly tab?: 'rejected'
+  /** Of rejected requests. */
+  readonly code?: string
+  readonly request_id?: string
 }
 
 export function readRequestsSearch(raw: Record<string, unknown>): RequestsSearch {
@@ -45,9 +51,13 @@ export function readRequestsSearch(raw: Record<string, unknown>): RequestsSearch
     agent_id: readText(raw, 'agent_id'),
     tag: readText(raw, 'tag'),
     session_id: readText(raw, 'session_id'),
+    client_request_id: readText(raw, 'client_request_id'),
     request: readText(raw, 'request'),
     order: readChoice(raw, 'order', ['asc', 'desc']),
     live: readChoice(raw, 'live', ['1']),
+    tab: readChoice(raw, 'tab', ['rejected']),
+    code: readText(raw, 'code'),
+    request_id: readText(raw, 'request_id'),
   }
   return { ...readPeriodSearch(raw), ...present(others) }
 }
@@ -60,8 +70,8 @@ export function filtersOf(search: RequestFilters): RequestFilters {
 /** The page's period where its address names none. */
 export const FALLBACK_RANGE = '24h'
 
-/** What is kept under a name: neither the sheet that is open nor what is listened to. */
+/** What is kept under a name: neither the sheet that is open nor what is listened to, nor the tab of rejected ones. */
 export function readRequestsView(raw: Record<string, unknown>): ViewSearch {
-  const { request: _, live: __, ...view } = readRequestsSearch(raw)
+  const { request: _, live: __, tab: ___, code: ____, request_id: _____, ...view } = readRequestsSearch(raw)
   return { range: FALLBACK_RANGE, ...view }
 }

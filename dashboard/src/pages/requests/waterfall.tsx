@@ -67,6 +67,9 @@ function Call({ call, timeline }: { readonly call: TimelineCall; readonly timeli
         {text} {attempt.status === null ? 'No HTTP status.' : `HTTP ${attempt.status}.`} Began after{' '}
         <span className="tabular-nums">{formatMs(start)}</span>, took{' '}
         <span className="tabular-nums">{formatMs(end - start)}</span>.{' '}
+        {attempt.message !== undefined && (
+          <q className="text-ink before:content-['“'] after:content-['”']">{attempt.message}</q>
+        )}{' '}
         {pause !== undefined && `So the next was called ${pause < 1 ? 'at once' : `${formatMs(pause)} later`}.`}
       </p>
     </li>

@@ -37,6 +37,7 @@ export const FILTER_NAMES: Readonly<Record<keyof RequestFilters, string>> = {
   agent_id: 'Agent',
   tag: 'Tag',
   session_id: 'Session',
+  client_request_id: 'Client’s request ID',
 }
 
 type Asker = Pick<Completion, 'key_id' | 'key_name'>

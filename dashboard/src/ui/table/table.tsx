@@ -92,13 +92,19 @@ function Grid<Row>(props: TableProps<Row>) {
         <thead>
           <tr>
             {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} sort={props.sort} onSort={props.onSort} />
+              <HeaderCell
+                key={column.id}
+                column={column}
+                sort={props.sort}
+                onSort={props.onSort}
+                isPinned={overflows && column === primaryOf(columns)}
+              />
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <GridRow key={rowKey(row)} row={row} table={props} />
+            <GridRow key={rowKey(row)} row={row} table={props} isPinned={overflows} />
           ))}
         </tbody>
         {totals !== undefined && <Totals columns={columns} totals={totals} />}
@@ -111,9 +117,13 @@ interface HeaderCellProps<Row> {
   readonly column: Column<Row>
   readonly sort: Sort | undefined
   readonly onSort: ((sort: Sort) => void) | undefined
+  readonly isPinned: boolean
 }
 
-function HeaderCell<Row>({ column, sort, onSort }: HeaderCellProps<Row>) {
+/** Stays where it is while the others are scrolled. */
+const PINNED = 'left-0 shadow-[1px_0_0_var(--line)]'
+
+function HeaderCell<Row>({ column, sort, onSort, isPinned }: HeaderCellProps<Row>) {
   const { id, header, align, sortable } = column
   const direction = sort?.id === id ? sort.direction : undefined
   const canSort = sortable === true && onSort !== undefined
@@ -124,6 +134,7 @@ function HeaderCell<Row>({ column, sort, onSort }: HeaderCellProps<Row>) {
       className={classNames(
         'sticky top-(--sticky-top,0px) z-10 h-9 border-b border-line bg-sunken px-3 text-xs font-medium whitespace-nowrap text-soft first:rounded-tl-xl first:pl-4 last:rounded-tr-xl last:pr-4',
         align === 'right' ? 'text-right' : 'text-left',
+        isPinned && `z-20 ${PINNED}`,
         hiding(column),
       )}
     >
@@ -162,7 +173,14 @@ function SortButton({ direction, onSort, children }: SortButtonProps) {
   )
 }
 
-function GridRow<Row>({ row, table }: { readonly row: Row; readonly table: TableProps<Row> }) {
+interface GridRowProps<Row> {
+  readonly row: Row
+  readonly table: TableProps<Row>
+  /** Whether the column that names the row stays in sight. */
+  readonly isPinned: boolean
+}
+
+function GridRow<Row>({ row, table, isPinned }: GridRowProps<Row>) {
   const { columns, rowHref, density = 'compact' } = table
   const target = rowHref?.(row)
   const primary = primaryOf(columns)
@@ -172,6 +190,7 @@ function GridRow<Row>({ row, table }: { readonly row: Row; readonly table: Table
         <td
           key={column.id}
           className={classNames(
+            isPinned && column === primary && `sticky z-2 bg-surface group-hover:bg-hover ${PINNED}`,
             'border-b border-line px-3 text-ink group-last:border-b-0 first:pl-4 last:pr-4',
             density === 'compact' ? 'h-9 py-1' : 'h-11 py-2',
             column.align === 'right' && 'text-right whitespace-nowrap tabular-nums',
@@ -179,6 +198,9 @@ function GridRow<Row>({ row, table }: { readonly row: Row; readonly table: Table
           )}
         >
           <RowLink target={column === primary ? target : undefined}>{column.cell(row)}</RowLink>
+          {isPinned && target !== undefined && column === columns.find((other) => other !== primary) && (
+            <AppLink {...target} aria-hidden tabIndex={-1} className="row-link" />
+          )}
         </td>
       ))}
     </tr>
@@ -190,7 +212,7 @@ export interface RowLinkProps {
   readonly children: ReactNode
 }
 
-/** The link that covers its row, or only what would be in it. */
+/** The link that covers its row, or only what would be in it. That of a pinned cell covers the cell alone. */
 function RowLink({ target, children }: RowLinkProps) {
   if (target === undefined) return children
   return (
