@@ -2,17 +2,19 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useCan } from '../../api/me.ts'
-import { formatCount, formatPercent, formatUsd, plural } from '../../lib/format.ts'
+import { available, lastingText } from '../../lib/days-left.ts'
+import { formatCount, formatPercent, formatUsd } from '../../lib/format.ts'
 import { formatDate, monthName } from '../../lib/time.ts'
 import { monthUsageQuery } from '../../shell/balance-chip.tsx'
+import { accountQuery, useLasting } from '../../shell/lasting.ts'
 import { LinkButton } from '../../ui/button.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Card, Stat } from '../../ui/page.tsx'
 import { Loaded, Skeleton } from '../../ui/states.tsx'
 import { useNow } from '../../ui/time-zone.ts'
 import { UsedBar } from '../../ui/used-bar.tsx'
-import { addMonths, available, costPerDay, daysLeft, monthAt } from './months.ts'
-import { type Account, accountQuery, lastDaysQuery, type Usage } from './queries.ts'
+import { addMonths, monthAt } from './months.ts'
+import type { Account, Usage } from './queries.ts'
 
 export function CreditSummary() {
   const account = useQuery(accountQuery)
@@ -42,7 +44,7 @@ function Summary({ account, month }: SummaryProps) {
           <Balance month={month} />
           <Allowance account={account} />
           <Spent account={account} month={month} />
-          <DaysLeft account={account} month={month} />
+          <DaysLeft />
         </div>
         <Plan account={account} />
       </Card>
@@ -77,25 +79,17 @@ function Spent({ account: { monthly_budget_usd: budget }, month }: SummaryProps)
   return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint={hint} />
 }
 
-function DaysLeft({ account, month }: SummaryProps) {
-  const now = useNow()
-  const { data } = useQuery(lastDaysQuery(now))
+function DaysLeft() {
+  const known = useLasting()
   const label = 'Credit lasts'
-  const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
-  if (data === undefined) return <Stat label={label} value={<Skeleton className="my-1 h-5 w-20" />} />
-  const since = Math.max(Date.parse(data.period_start), Date.parse(account.created_at))
-  const perDay = costPerDay({ costUsd: data.total_cost_usd, since, now })
-  const rate = `${formatUsd(perDay, 'total')} a day in the last 7 days`
-  if (unlimited) return <Stat label={label} value="No limit" hint={rate} />
-  const days = daysLeft(available(balance, held), perDay)
-  if (days === undefined) return <Stat label={label} value="—" hint="No usage in the last 7 days" />
-  return (
-    <Stat
-      label={label}
-      value={days === Number.POSITIVE_INFINITY ? 'More than a year' : plural(days, 'day')}
-      hint={rate}
-    />
-  )
+  if (known === undefined) return <Stat label={label} value={<Skeleton className="my-1 h-5 w-20" />} />
+  const { lasting, perDayUsd, hasLimits } = known
+  const rate = `${formatUsd(perDayUsd, 'total')} a day in the last 7 days`
+  if (!hasLimits) return <Stat label={label} value="No limit" hint={rate} />
+  if (perDayUsd <= 0 && lasting === undefined)
+    return <Stat label={label} value="—" hint="No usage in the last 7 days" />
+  if (lasting === undefined) return <Stat label={label} value="No limit reached" hint={`With ${rate}`} />
+  return <Stat label={label} value={lastingText(lasting)} hint={`By ${lasting.limit.name}, with ${rate}`} />
 }
 
 function Plan({ account: { plan, limits } }: Pick<SummaryProps, 'account'>) {

@@ -1,5 +1,4 @@
 /** Months of the UTC calendar as the address and the API name them: `2026-11`. */
-import { fromNano, sumUsd, toNano } from '../../lib/money.ts'
 
 /** What a list of months has at most. */
 const MAX_MONTHS = 60
@@ -48,37 +47,4 @@ export function monthsBack(latest: string, earliest: string): readonly string[] 
 function partsOf(month: string): readonly [year: number, month: number] {
   const [year = '', number = ''] = month.split('-')
   return [Number(year), Number(number)]
-}
-
-const DAY_MS = 86_400_000
-/** Further than this nobody should be told a number. */
-const MAX_DAYS = 365
-
-interface Spending {
-  /** In the period from `since` until `now`. */
-  readonly costUsd: number
-  /** Unix milliseconds, like `now`. */
-  readonly since: number
-  readonly now: number
-}
-
-/** US dollars, to the nano-dollar. What is younger than a day is taken for one. */
-export function costPerDay({ costUsd, since, now }: Spending): number {
-  const elapsed = BigInt(Math.max(DAY_MS, now - since))
-  return fromNano((toNano(costUsd) * BigInt(DAY_MS)) / elapsed)
-}
-
-/**
- * Whole days until `availableUsd` is spent.
- * @returns Infinity for more than a year; undefined when nothing is spent.
- */
-export function daysLeft(availableUsd: number, perDayUsd: number): number | undefined {
-  if (perDayUsd <= 0) return undefined
-  const days = Math.floor(Math.max(0, availableUsd) / perDayUsd)
-  return days > MAX_DAYS ? Number.POSITIVE_INFINITY : days
-}
-
-/** What of the balance no request has reserved. */
-export function available(balanceUsd: number, heldUsd: number): number {
-  return sumUsd([balanceUsd, -heldUsd])
 }

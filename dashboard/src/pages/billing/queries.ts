@@ -2,7 +2,7 @@
 import { queryOptions, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
-import { resolvePeriod } from '../../lib/period.ts'
+import { accountQuery } from '../../shell/lasting.ts'
 import { type Pages, usePages } from '../../ui/table/paged.tsx'
 import { boundsOf } from './months.ts'
 import type { LedgerKind } from './search.ts'
@@ -19,21 +19,6 @@ export type Invoice = JsonOf<'/v1/invoices/{id}'>
 type AccountChanges = paths['/v1/account']['patch']['requestBody']['content']['application/json']
 
 const PAGE_SIZE = 50
-
-export const accountQuery = queryOptions({
-  queryKey: ['/v1/account'],
-  queryFn: () => take(api.GET('/v1/account')),
-})
-
-/** The last seven days, today included: what the present rate is read from. */
-export function lastDaysQuery(now: number) {
-  const { start, end } = resolvePeriod({ range: '7d' }, now, '7d')
-  return queryOptions({
-    queryKey: ['/v1/usage', 'last days', start],
-    queryFn: () => take(api.GET('/v1/usage', { params: { query: { period_start: start, period_end: end } } })),
-    staleTime: 60_000,
-  })
-}
 
 /** @param month `2026-11` */
 export function statementQuery(month: string) {

@@ -1,18 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCan } from '../../api/me.ts'
-import { formatCount, formatUsd, plural } from '../../lib/format.ts'
+import { lastingText } from '../../lib/days-left.ts'
+import { formatUsd } from '../../lib/format.ts'
+import { type CreditLasting, useLasting } from '../../shell/lasting.ts'
 import { Card, CardTitle, Stat } from '../../ui/page.tsx'
 import { StatusChip } from '../../ui/status.tsx'
-import { daysLeft } from './chart-data.ts'
 import { MoreLink } from './panel.tsx'
 import { usageQuery, useHomePeriods } from './queries.ts'
 import type { HomeRange } from './search.ts'
 
-/** From what the charts have loaded already: the balance, and how long it lasts. */
+/** From what the charts have loaded already: the balance; and how long the account can go on spending. */
 export function BalanceCard({ range }: { readonly range: HomeRange }) {
-  const { period, now } = useHomePeriods(range)
+  const { period } = useHomePeriods(range)
   const maySeeBilling = useCan('billing')
-  const { data } = useQuery(usageQuery(period, range === '24h' ? 'hour' : 'day'))
+  const { data } = useQuery(usageQuery(period))
+  const lasting = useLasting()
   if (data === undefined) return null
   const { credit_remaining_usd: left, held_usd: held, total_cost_usd: spent, unlimited } = data
   return (
@@ -21,25 +23,25 @@ export function BalanceCard({ range }: { readonly range: HomeRange }) {
         <CardTitle>Balance</CardTitle>
         {maySeeBilling && <MoreLink to="/billing">Billing</MoreLink>}
       </div>
-      {unlimited ? (
-        <Unlimited spent={spent} period={period.label} />
-      ) : (
-        <div className="mt-2 flex flex-col gap-2">
+      <div className="mt-2 flex flex-col gap-2">
+        {unlimited ? (
+          <Unlimited spent={spent} period={period.label} />
+        ) : (
           <Stat
             label="Left to spend"
             value={formatUsd(left, 'total')}
             hint={held > 0 ? `${formatUsd(held)} held by requests in flight` : undefined}
           />
-          <Forecast left={left} days={daysLeft(left, spent, { ...period, now })} period={period.label} />
-        </div>
-      )}
+        )}
+        {!unlimited && left <= 0 ? <OutOfCredit /> : lasting && <Forecast known={lasting} />}
+      </div>
     </Card>
   )
 }
 
 function Unlimited({ spent, period }: { readonly spent: number; readonly period: string }) {
   return (
-    <div className="mt-2">
+    <div>
       <Stat label="Left to spend" value="No limit" />
       <p className="mt-1 text-sm text-soft">
         The plan of this account has no limit. {formatUsd(spent, 'total')} in the {period.toLowerCase()}.
@@ -48,40 +50,36 @@ function Unlimited({ spent, period }: { readonly spent: number; readonly period:
   )
 }
 
-interface ForecastProps {
-  readonly left: number
-  /** Undefined: nothing was spent. */
-  readonly days: number | undefined
-  readonly period: string
-}
-
-const SOON_DAYS = 3
-const FAR_DAYS = 365
-
-function Forecast({ left, days, period }: ForecastProps) {
-  const rate = `at the rate of the ${period.toLowerCase()}`
-  if (left <= 0) {
-    return (
-      <div>
-        <StatusChip tone="bad">Out of credit</StatusChip>
-        <p className="mt-1 text-sm text-soft">Requests are rejected until credit is added.</p>
-      </div>
-    )
-  }
-  if (days === undefined) return <p className="text-sm text-soft">No spending in the {period.toLowerCase()}.</p>
-  if (days > FAR_DAYS) return <p className="text-sm text-soft">Lasts more than a year {rate}.</p>
-  if (days >= SOON_DAYS)
-    return <p className="text-sm text-soft tabular-nums">{`About ${lasting(days)} left ${rate}.`}</p>
+function OutOfCredit() {
   return (
     <div>
-      <StatusChip tone="warn">{`About ${lasting(days)} left`}</StatusChip>
-      <p className="mt-1 text-sm text-soft">{`At ${rate}.`}</p>
+      <StatusChip tone="bad">Out of credit</StatusChip>
+      <p className="mt-1 text-sm text-soft">Requests are rejected until credit is added.</p>
     </div>
   )
 }
 
-function lasting(days: number): string {
-  if (days >= 2) return `${formatCount(Math.floor(days))} days`
-  const hours = Math.floor(days * 24)
-  return hours < 1 ? 'less than an hour' : plural(hours, 'hour')
+const SOON_DAYS = 3
+
+/** The same figure as on Billing. */
+function Forecast({ known: { lasting, perDayUsd, hasLimits } }: { readonly known: CreditLasting }) {
+  if (!hasLimits) return null
+  const rate = `${formatUsd(perDayUsd, 'total')} a day in the last 7 days`
+  if (lasting === undefined)
+    return (
+      <p className="text-sm text-soft">
+        {perDayUsd <= 0 ? 'No usage in the last 7 days.' : `No limit reached with ${rate}.`}
+      </p>
+    )
+  const { days, limit } = lasting
+  return (
+    <div>
+      {days < SOON_DAYS ? (
+        <StatusChip tone="warn">{`Credit lasts: ${lastingText(lasting)}`}</StatusChip>
+      ) : (
+        <p className="text-ink tabular-nums">{`Credit lasts: ${lastingText(lasting)}`}</p>
+      )}
+      <p className="mt-1 text-sm text-soft">{`By ${limit.name}, with ${rate}.`}</p>
+    </div>
+  )
 }
