@@ -8,15 +8,25 @@ import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { testIds } from '../support/database.ts'
+import { model } from '../support/gateway.ts'
 import { completionRecord, recordCompletions } from '../support/ledger/completions.ts'
+import { answerJson } from '../support/providers/answers.ts'
+import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const endings: (() => unknown)[] = []
+const PROVIDER_KEY = 'sk-refused-0123456789'
 let browser: Browser
 let dashboard: Dashboard
 
 before(async () => {
   const t = { after: (end: () => unknown) => void endings.push(end) }
-  ;[browser, dashboard] = await Promise.all([startBrowser(), startDashboard(t)])
+  const refusing = await startFakeProvider(
+    answerJson({ error: { message: `Incorrect API key provided: ${PROVIDER_KEY}. Billing is off.` } }, 401),
+  )
+  t.after(() => refusing.close())
+  const providers = { refusing: { protocol: 'openai', base_url: `${refusing.url}/v1`, api_key: PROVIDER_KEY } }
+  const over = { models: [model('refused-model', 'refusing', 'up-model')] }
+  ;[browser, dashboard] = await Promise.all([startBrowser(), startDashboard(t, { over, providers })])
 })
 after(async () => {
   await browser?.close()
@@ -38,6 +48,13 @@ test('the first request is waited for, and shows up within a second or two; the 
   await main(page).getByText('0 of 5 done').waitFor()
 
   const secret = await dashboard.key(account)
+  const rejected = { model: 'no-such-model', messages: [{ role: 'user', content: 'Hello' }] }
+  for (const _ of [1, 2]) await dashboard.ask('POST', '/v1/chat/completions', { token: secret, body: rejected })
+  const notice = main(page).getByText('2 requests arrived and were rejected: 422 model not found')
+  await notice.waitFor()
+  const why = main(page).getByRole('link', { name: 'See why' })
+  assert.equal(await why.getAttribute('href'), '/app/requests?tab=rejected')
+
   const client = new OpenAI({ baseURL: `${dashboard.url}/v1`, apiKey: secret, maxRetries: 0 })
   const answer = await client.chat.completions.create({
     model: 'turnpike-simulator',
@@ -76,8 +93,10 @@ interface Report {
   readonly series: readonly { readonly at: string; readonly key: string; readonly requests: number }[]
 }
 
-const isByModelAndDay = ({ searchParams }: URL): boolean =>
-  searchParams.get('group_by') === 'model' && searchParams.get('interval') === 'day'
+const DAY_MS = 86_400_000
+const timeOf = ({ searchParams }: URL, name: string): number => Date.parse(searchParams.get(name) ?? '')
+const isByModelOfWeek = (url: URL): boolean =>
+  url.searchParams.get('group_by') === 'model' && timeOf(url, 'period_end') - timeOf(url, 'period_start') === 7 * DAY_MS
 
 test('charts say what the API says, by table and by keyboard; the period is in the address; few requests', async (t) => {
   const { secret } = await seeded()
@@ -86,7 +105,7 @@ test('charts say what the API says, by table and by keyboard; the period is in t
   await page.waitForLoadState('networkidle')
   const asked: URL[] = []
   page.on('request', (request) => void asked.push(new URL(request.url())))
-  const asking = page.waitForRequest((request) => isByModelAndDay(new URL(request.url())))
+  const asking = page.waitForRequest((request) => isByModelOfWeek(new URL(request.url())))
   await page.getByText('7 days', { exact: true }).click()
   await page.waitForURL(/\/app\/\?range=7d$/)
   const figure = chart(page, 'Requests by model')
@@ -121,14 +140,43 @@ test('charts say what the API says, by table and by keyboard; the period is in t
     report.groups.map(({ requests }) => requests),
   )
   const body = (await figure.locator('tbody td').allInnerTexts()).map((text) => (text === '—' ? 0 : Number(text)))
+  const days = Map.groupBy(report.series, ({ at, key }) => `${at.slice(0, 10)} ${key}`)
   assert.deepEqual(
     body.filter((count) => count > 0).toSorted(),
-    report.series.map(({ requests }) => requests).toSorted(),
+    [...days.values()].map((all) => all.reduce((sum, { requests }) => sum + requests, 0)).toSorted(),
   )
   await page.goBack()
   await page.waitForURL(/\/app\/?$/)
   const error = main(page).getByRole('list', { name: 'Latest errors' }).getByRole('link').first()
   assert.match((await error.getAttribute('href')) ?? '', /^\/app\/requests\?request=/)
+})
+
+test('days are those of the viewer, and every chart ends at now', async (t) => {
+  await seeded()
+  // Where it is another day than in UTC now; neither has summer time.
+  const isLate = new Date().getUTCHours() >= 12
+  const [timezoneId, hours] = isLate ? (['Pacific/Kiritimati', 14] as const) : (['Pacific/Pago_Pago', -11] as const)
+  const page = await dashboard.window(t, browser, { timezoneId })
+  const asking = page.waitForRequest((request) => isByModelOfWeek(new URL(request.url())))
+  await page.goto(`${dashboard.url}/app/?range=7d`)
+  const start = timeOf(new URL((await asking).url()), 'period_start')
+  assert.equal(new Date(start + hours * 3_600_000).toISOString().slice(11, 19), '00:00:00')
+  const format = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: timezoneId })
+  const today = format.format(Date.now())
+  for (const [name, points] of [
+    ['Requests by model', 7],
+    ['Time to first token', Math.ceil((Date.now() - start) / 3_600_000)],
+  ] as const) {
+    const slider = page.getByRole('slider', { name })
+    await slider.focus()
+    await page.keyboard.press('End')
+    assert.ok((await slider.getAttribute('aria-valuetext'))?.startsWith(today), name)
+    assert.ok(Math.abs(Number(await slider.getAttribute('aria-valuemax')) - points) <= 1, name) // an hour may begin
+  }
+  await page.goto(`${dashboard.url}/app/requests?range=today`)
+  const listing = await page.waitForResponse((response) => response.url().includes('/v1/usage/completions?'))
+  const midnight = timeOf(new URL(listing.url()), 'period_start')
+  assert.equal(midnight, start + 6 * DAY_MS)
 })
 
 let seeds: Promise<{ readonly secret: string }> | undefined
@@ -175,6 +223,33 @@ test('each provider has a strip of its last 24 hours, of an answer that the char
   await chart(page, 'Time to first token').waitFor()
   // of the period, and of the one before
   assert.equal([...asked].filter((url) => url.includes('/v1/usage/performance')).length, 2)
+})
+
+test('latest errors are told by cause, with what the provider said to whoever may know', async (t) => {
+  const { secret } = await dashboard.newKey('Unlucky')
+  const body = { model: 'refused-model', messages: [{ role: 'user', content: 'Hello' }] }
+  for (const _ of [1, 2]) {
+    const answer = await dashboard.ask('POST', '/v1/chat/completions', { token: secret, body })
+    assert.ok(answer.statusCode >= 500, answer.body)
+    assert.doesNotMatch(answer.body, /Billing is off/)
+  }
+  const page = await dashboard.open(t, browser, '/')
+  const cause = (on: Page) =>
+    main(on)
+      .getByRole('list', { name: 'Latest errors' })
+      .getByRole('listitem')
+      .filter({ hasText: 'refusing rejected our credentials (401)' })
+  await cause(page).getByText('2 requests').waitFor()
+  assert.equal(await cause(page).count(), 1)
+  await cause(page).getByText('“Incorrect API key provided: [redacted] Billing is off.”').waitFor()
+  await cause(page).getByRole('link').click()
+  const sheet = page.getByRole('dialog', { name: 'Request' })
+  await sheet.getByText('HTTP 401.').waitFor()
+  await sheet.getByText('Incorrect API key provided: [redacted] Billing is off.').waitFor()
+  const other = await dashboard.open(t, browser, '/', { as: await dashboard.member('developer') })
+  await cause(other).getByRole('link').click()
+  await other.getByRole('dialog', { name: 'Request' }).getByText('HTTP 401.').waitFor()
+  assert.equal(await other.getByText('Incorrect API key').count(), 0)
 })
 
 test('each part fails, is refused and is tried again by itself', async (t) => {

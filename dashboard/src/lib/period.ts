@@ -1,8 +1,8 @@
 /**
- * Periods of reports, as the address of a page says them and as the API takes them. Days and months are those of UTC,
- * which is what amounts are booked by.
+ * Periods of reports, as the address of a page says them and as the API takes them. Days and months are those of UTC, by
+ * which amounts are booked, or of the viewer's time zone where a page is about requests one by one.
  */
-import { formatDate, formatTime, monthName } from './time.ts'
+import { formatDate, formatTime, monthName, startOfDay, type Zone } from './time.ts'
 
 export const RANGES = ['1h', 'today', '24h', '7d', '30d', 'month', 'custom'] as const
 export type Range = (typeof RANGES)[number]
@@ -52,42 +52,43 @@ function readMoment(value: unknown): string | undefined {
  * question is asked for a while; `7d` and `30d` are days with today as the last.
  * @param now Unix milliseconds.
  * @param fallback Where the address names none, or a custom one without a day to begin with.
+ * @param zone Of days and months that move with time; those of a custom period are always of UTC, as links write them.
  */
-export function resolvePeriod(search: PeriodSearch, now: number, fallback: Exclude<Range, 'custom'>): Period {
+export function resolvePeriod(
+  search: PeriodSearch,
+  now: number,
+  fallback: Exclude<Range, 'custom'>,
+  zone: Zone = 'utc',
+): Period {
   const range = search.range ?? fallback
-  return range === 'custom' ? (customPeriod(search, now) ?? movingPeriod(fallback, now)) : movingPeriod(range, now)
+  const custom = range === 'custom' ? customPeriod(search, now) : undefined
+  return custom ?? movingPeriod(range === 'custom' ? fallback : range, now, zone)
 }
 
-function movingPeriod(range: Exclude<Range, 'custom'>, now: number): Period {
-  const today = Math.floor(now / DAY) * DAY
+function movingPeriod(range: Exclude<Range, 'custom'>, now: number, zone: Zone): Period {
+  const day = (days: number) => startOfDay(now, zone, { days })
   const nextMinute = Math.ceil(now / MINUTE) * MINUTE
   const nextHour = Math.ceil(now / HOUR) * HOUR
   switch (range) {
     case '1h':
       return period(range, nextMinute - HOUR, nextMinute, 'Last hour')
     case 'today':
-      return period(range, today, today + DAY, 'Today')
+      return period(range, day(0), day(1), 'Today')
     case '24h':
       return period(range, nextHour - DAY, nextHour, 'Last 24 hours')
     case '7d':
-      return period(range, today - 6 * DAY, today + DAY, 'Last 7 days')
+      return period(range, day(-6), day(1), 'Last 7 days')
     case '30d':
-      return period(range, today - 29 * DAY, today + DAY, 'Last 30 days')
+      return period(range, day(-29), day(1), 'Last 30 days')
     case 'month': {
-      const start = monthStart(now, 0)
-      return period(range, start, monthStart(now, 1), monthName(new Date(start).toISOString()))
+      const start = startOfDay(now, zone, { months: 0 })
+      return period(range, start, startOfDay(now, zone, { months: 1 }), monthName(new Date(start + DAY).toISOString()))
     }
   }
 }
 
 function period(range: Range, start: number, end: number, label: string): Period {
   return { start: new Date(start).toISOString(), end: new Date(end).toISOString(), range, label }
-}
-
-/** @param offset Months from the one that `at` lies in. */
-function monthStart(at: number, offset: number): number {
-  const date = new Date(at)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1)
 }
 
 /** From the earlier to the later of the two, in whichever order they are given; without an end, to the end of today. */
@@ -122,7 +123,7 @@ function daysLabel(first: number, last: number): string {
 export function previousPeriod({ start, end, range }: Period, now?: number): Period {
   const first = Date.parse(start)
   const last = Date.parse(end)
-  const before = range === 'month' ? monthStart(first, -1) : first - (last - first)
+  const before = range === 'month' ? startOfDay(first, 'utc', { months: -1 }) : first - (last - first)
   const passed = now === undefined ? last - first : Math.max(0, Math.min(now, last) - first)
   const isWhole = passed >= last - first
   return period('custom', before, isWhole ? first : Math.min(before + passed, first), 'Previous period')

@@ -84,6 +84,21 @@ interface BucketScale {
   readonly zone: Zone
 }
 
+/** So many days or months from the one that `at` lies in; its first moment, in Unix milliseconds. */
+export function startOfDay(
+  at: number,
+  zone: Zone,
+  by: { readonly days: number } | { readonly months: number },
+): number {
+  const date = new Date(at)
+  const [year, month, day] =
+    zone === 'utc'
+      ? [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
+      : [date.getFullYear(), date.getMonth(), date.getDate()]
+  const parts = 'days' in by ? ([year, month, day + by.days] as const) : ([year, month + by.months, 1] as const)
+  return zone === 'utc' ? Date.UTC(...parts) : new Date(...parts).getTime()
+}
+
 /** When a bucket of time begins: `Nov 22`, `11:00`, `Nov 22, 11:00`. Days are those of UTC. */
 export function bucketLabel(at: number, { interval, isOneDay, zone }: BucketScale): string {
   const day = { month: 'short', day: 'numeric' } as const

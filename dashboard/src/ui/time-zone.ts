@@ -15,6 +15,9 @@ export function useTimeZone(): TimeZone {
   return useSyncExternalStore(store.subscribe, store.read)
 }
 
+/** For what is no component, at the moment. */
+export const timeZone = (): TimeZone => store.read()
+
 export const setTimeZone = (zone: TimeZone): void => store.write(zone)
 
 /** Unix milliseconds, renewed every few seconds and the same for all that show ages at once. */

@@ -49,6 +49,8 @@ export interface SeedOptions {
 export interface DashboardOptions {
   /** Of the configuration file. */
   readonly over?: object
+  /** Besides those that are never called. */
+  readonly providers?: object
   readonly settings?: Readonly<Record<string, string>>
   readonly plan?: string
 }
@@ -69,12 +71,12 @@ const CONFIG = {
 /** @param t Whose end ends the server: a test, or `{ after }` of the file. */
 export async function startDashboard(
   t: Pick<TestContext, 'after'>,
-  { over = {}, settings = {}, plan = 'unlimited' }: DashboardOptions = {},
+  { over = {}, providers = {}, settings = {}, plan = 'unlimited' }: DashboardOptions = {},
 ): Promise<Dashboard> {
   const port = await freePort()
   const url = `http://localhost:${port}`
   const file = join(dirname(await temporaryPath(t)), 'turnpike.yaml')
-  await writeFile(file, JSON.stringify({ ...CONFIG, ...over }))
+  await writeFile(file, JSON.stringify({ providers: { ...CONFIG.providers, ...providers }, ...over }))
   const app = await openApp(t, {
     settings: { TURNPIKE_CONFIG: file, PORT: String(port), ...settings },
     dashboardFolder: process.env['TURNPIKE_TEST_DASHBOARD'] ?? DASHBOARD_FOLDER,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { amountsOf, bucketsOf, changeOf, daysLeft, latencyPoints, seriesOf, usualFirstByte } from './chart-data.ts'
+import { causesOf } from './causes.ts'
+import { amountsOf, bucketsOf, changeOf, latencyPoints, seriesOf, usualFirstByte } from './chart-data.ts'
 import { failureText, healthFromModels, healthFromStates } from './provider-health.ts'
+import { rejectedText } from './rejected-text.ts'
 
 const PERIOD = { start: '2026-11-20T00:00:00.000Z', end: '2026-11-22T00:00:00.000Z' }
 const row = (at: string, key: string, requests: number) => ({
@@ -15,8 +17,11 @@ const row = (at: string, key: string, requests: number) => ({
 const ROWS = [row(PERIOD.start, 'a', 1), row(PERIOD.start, 'b', 2), row('2026-11-21T00:00:00.000Z', '', 4)]
 
 test('days without a request are there, and tokens are those of all models', () => {
-  assert.equal(bucketsOf(PERIOD, 'hour').length, 48)
-  const { requests, tokens, cost } = amountsOf(ROWS, PERIOD, { interval: 'day', zone: 'utc' })
+  const now = Date.parse('2026-11-21T23:30:00.000Z')
+  assert.equal(bucketsOf(PERIOD, { interval: 'hour', zone: 'utc', now }).length, 48)
+  const early = { interval: 'hour', zone: 'utc', now: Date.parse(PERIOD.start) + 1 } as const
+  assert.equal(bucketsOf(PERIOD, early).length, 1, 'what has not begun is left out')
+  const { requests, tokens, cost } = amountsOf(ROWS, PERIOD, { interval: 'day', zone: 'utc', now })
   assert.deepEqual(requests, [
     { at: PERIOD.start, label: 'Nov 20', values: { a: 1, b: 2 } },
     { at: '2026-11-21T00:00:00.000Z', label: 'Nov 21', values: { '': 4 } },
@@ -43,7 +48,7 @@ test('the usual first byte is the median of the hours by their requests; hours w
   ]
   assert.equal(usualFirstByte(hours), 100)
   assert.equal(usualFirstByte([]), undefined)
-  const points = latencyPoints(hours, PERIOD, 'utc')
+  const points = latencyPoints(hours, PERIOD, { zone: 'utc', now: Date.parse(PERIOD.end) })
   assert.deepEqual(points[1], {
     at: '2026-11-20T01:00:00.000Z',
     label: 'Nov 20, 01:00',
@@ -52,14 +57,9 @@ test('the usual first byte is the median of the hours by their requests; hours w
   assert.equal(points[4]?.values.p50, undefined)
 })
 
-test('change and days left, where they can be told', () => {
+test('a change, where it can be told', () => {
   assert.equal(changeOf(3, 2), 0.5)
   assert.equal(changeOf(3, 0), undefined)
-  const now = Date.parse('2026-11-21T00:00:00.000Z')
-  assert.equal(daysLeft(10, 2, { ...PERIOD, now }), 5)
-  assert.equal(daysLeft(10, 2, { ...PERIOD, now: now + 86_400_000_000 }), 10)
-  assert.equal(daysLeft(-1, 2, { ...PERIOD, now }), 0)
-  assert.equal(daysLeft(10, 0, { ...PERIOD, now }), undefined)
 })
 
 test('providers in words, from models and from what operators are told', () => {
@@ -93,6 +93,36 @@ test('providers in words, from models and from what operators are told', () => {
       ['healthy', '4 calls, 25% failed'],
       ['down', 'Key refused (401) · 5 calls, 100% failed'],
     ],
+  )
+})
+
+test('failed requests are grouped by cause, the newest first', () => {
+  const row = (model: string, outcome: string, status = 503) => ({
+    status: 'failed',
+    provider: 'north',
+    model,
+    attempt_log: [{ provider: 'north', outcome, status }],
+  })
+  const causes = causesOf([row('a', 'credentials', 401), row('a', 'overloaded'), row('b', 'credentials', 401)])
+  assert.deepEqual(
+    causes.map(({ text, count, models }) => [text, count, models]),
+    [
+      ['north rejected our credentials (401)', 2, ['a', 'b']],
+      ['north was overloaded (503)', 1, ['a']],
+    ],
+  )
+  assert.equal(causesOf([{ ...row('a', ''), attempt_log: [] }])[0]?.text, 'north: cause unknown')
+})
+
+test('what arrived before the first request is counted by cause', () => {
+  const rejected = (status: number, code: string) => ({ status, code })
+  const page = (...data: ReturnType<typeof rejected>[]) => ({ data, has_more: false })
+  assert.equal(rejectedText(page()), undefined)
+  const key = rejected(401, 'invalid_credential')
+  assert.equal(rejectedText(page(key)), '1 request arrived and was rejected: 401 invalid credential')
+  assert.equal(
+    rejectedText(page(key, rejected(402, 'insufficient_credit'), key)),
+    '3 requests arrived and were rejected: 401 invalid credential (2), 402 insufficient credit (1)',
   )
 })
 

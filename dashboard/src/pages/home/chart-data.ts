@@ -1,6 +1,8 @@
 /** From the API's sums to the points of charts. */
+
+import { sumUsd } from '../../lib/money.ts'
 import type { Period } from '../../lib/period.ts'
-import { formatDate, formatTime, type Zone } from '../../lib/time.ts'
+import { formatDate, formatTime, startOfDay, type Zone } from '../../lib/time.ts'
 
 export interface Point {
   readonly at: string
@@ -21,20 +23,30 @@ export interface Row {
 }
 
 const HOUR_MS = 3_600_000
-const WIDTH_MS: Readonly<Record<Interval, number>> = { hour: HOUR_MS, day: 24 * HOUR_MS }
 
-/** The first moments of the hours or days (of UTC) of a period, those without a request included. */
-export function bucketsOf({ start, end }: Pick<Period, 'start' | 'end'>, interval: Interval): readonly number[] {
-  const width = WIDTH_MS[interval]
-  const first = Math.floor(Date.parse(start) / width) * width
-  const count = Math.max(0, Math.ceil((Date.parse(end) - first) / width))
-  return Array.from({ length: count }, (_, index) => first + index * width)
+interface Buckets {
+  readonly interval: Interval
+  readonly zone: Zone
+  /** Unix milliseconds: what has not begun is left out. */
+  readonly now: number
+}
+
+/** The first moments of the hours, or of the days of the zone, of a period; those without a request included. */
+export function bucketsOf(
+  { start, end }: Pick<Period, 'start' | 'end'>,
+  { interval, zone, now }: Buckets,
+): readonly number[] {
+  const last = Math.min(Date.parse(end) - 1, now)
+  const next = (at: number) => (interval === 'day' ? startOfDay(at, zone, { days: 1 }) : at + HOUR_MS)
+  const buckets: number[] = []
+  for (let at = Date.parse(start); at <= last; at = next(at)) buckets.push(at)
+  return buckets
 }
 
 /** `14:00`, `Nov 3`, and both where the hours of several days stand side by side. */
 export function bucketLabel(at: number, interval: Interval, { zone, withDay = false }: LabelOptions): string {
   const iso = new Date(at).toISOString()
-  if (interval === 'day') return shortDay(iso, 'utc')
+  if (interval === 'day') return shortDay(iso, zone)
   return withDay ? `${shortDay(iso, zone)}, ${formatTime(iso, zone)}` : formatTime(iso, zone)
 }
 
@@ -54,15 +66,15 @@ export interface Amounts {
   readonly cost: readonly Point[]
 }
 
-/** Every bucket of the period; requests and cost by the rows' keys, tokens as `input` and `output` of all of them. */
-export function amountsOf(
-  rows: readonly Row[],
-  period: Pick<Period, 'start' | 'end'>,
-  options: AmountOptions,
-): Amounts {
+/**
+ * Every bucket of the period; requests and cost by the rows' keys, tokens as `input` and `output` of all of them. A row,
+ * which is an hour's, belongs to the bucket that it begins in.
+ */
+export function amountsOf(rows: readonly Row[], period: Pick<Period, 'start' | 'end'>, options: Buckets): Amounts {
   const { interval, zone } = options
-  const byBucket = Map.groupBy(rows, ({ at }) => Date.parse(at))
-  const buckets = bucketsOf(period, interval).map((at) => ({
+  const bucketAt = (at: number) => (interval === 'day' ? startOfDay(at, zone, { days: 0 }) : at)
+  const byBucket = Map.groupBy(rows, ({ at }) => bucketAt(Date.parse(at)))
+  const buckets = bucketsOf(period, options).map((at) => ({
     at: new Date(at).toISOString(),
     label: bucketLabel(at, interval, { zone }),
     rows: byBucket.get(at) ?? [],
@@ -70,18 +82,18 @@ export function amountsOf(
   const points = (values: (rows: readonly Row[]) => Record<string, number>): readonly Point[] =>
     buckets.map(({ at, label, rows }) => ({ at, label, values: values(rows) }))
   return {
-    requests: points((rows) => Object.fromEntries(rows.map(({ key, requests }) => [key, requests]))),
+    requests: points((rows) => sumsByKey(rows, 'requests')),
     tokens: points((rows) => ({
       input: rows.reduce((sum, { prompt_tokens: tokens }) => sum + tokens, 0),
       output: rows.reduce((sum, { completion_tokens: tokens }) => sum + tokens, 0),
     })),
-    cost: points((rows) => Object.fromEntries(rows.map(({ key, cost_usd: cost }) => [key, cost]))),
+    cost: points((rows) => sumsByKey(rows, 'cost_usd')),
   }
 }
 
-interface AmountOptions {
-  readonly interval: Interval
-  readonly zone: Zone
+function sumsByKey(rows: readonly Row[], field: 'requests' | 'cost_usd'): Record<string, number> {
+  const groups = Map.groupBy(rows, ({ key }) => key)
+  return Object.fromEntries([...groups].map(([key, all]) => [key, sumUsd(all.map((row) => row[field]))]))
 }
 
 /** The models of the rows, those that come first in `order` first; the sum of all that have no place of their own last. */
@@ -100,10 +112,19 @@ export interface Hour {
   readonly requests: number
 }
 
+/** Days of some zones begin within an hour. */
+function wholeHours({ start, end }: Pick<Period, 'start' | 'end'>): Pick<Period, 'start' | 'end'> {
+  return { start: new Date(Math.floor(Date.parse(start) / HOUR_MS) * HOUR_MS).toISOString(), end }
+}
+
 /** Hours without a stream are there, without values, so that time is to scale. */
-export function latencyPoints(hours: readonly Hour[], period: Pick<Period, 'start' | 'end'>, zone: Zone) {
+export function latencyPoints(
+  hours: readonly Hour[],
+  period: Pick<Period, 'start' | 'end'>,
+  { zone, now }: Omit<Buckets, 'interval'>,
+) {
   const byHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]))
-  const buckets = bucketsOf(period, 'hour')
+  const buckets = bucketsOf(wholeHours(period), { interval: 'hour', zone, now })
   const withDay = buckets.length > 24
   return buckets.map((at) => {
     const hour = byHour.get(at)
@@ -137,21 +158,4 @@ export function usualFirstByte(hours: readonly Hour[]): number | undefined {
 export function changeOf(now: number | undefined, before: number | undefined): number | undefined {
   if (now === undefined || before === undefined || before === 0) return undefined
   return (now - before) / before
-}
-
-const DAY_MS = 24 * HOUR_MS
-
-/**
- * How long the credit lasts if it is spent as in the period.
- * @param now Unix milliseconds: what of the period is still to come has not been spent in.
- * @returns Days; undefined where nothing was spent.
- */
-export function daysLeft(
-  remainingUsd: number,
-  spentUsd: number,
-  { start, end, now }: Pick<Period, 'start' | 'end'> & { readonly now: number },
-): number | undefined {
-  const passedMs = Math.min(now, Date.parse(end)) - Date.parse(start)
-  if (spentUsd <= 0 || passedMs <= 0) return undefined
-  return Math.max(0, remainingUsd / spentUsd) * (passedMs / DAY_MS)
 }

@@ -14,10 +14,9 @@ import { Failed, Loaded, Skeleton } from '../../ui/states.tsx'
 import { useTimeZone } from '../../ui/time-zone.ts'
 import { amountsOf, changeOf, latencyPoints, seriesOf, usualFirstByte } from './chart-data.ts'
 import {
-  earlierPerformanceQuery,
   type HomePeriods,
-  measuredPeriods,
   performanceQuery,
+  timesQuery,
   type UsageReport,
   usageQuery,
   usageTotalsQuery,
@@ -28,7 +27,7 @@ import type { HomeRange } from './search.ts'
 export function Charts({ range }: { readonly range: HomeRange }) {
   const periods = useHomePeriods(range)
   const interval = range === '24h' ? 'hour' : 'day'
-  const usage = useQuery(usageQuery(periods.period, interval))
+  const usage = useQuery(usageQuery(periods.period))
   const before = useQuery(usageTotalsQuery(periods.before))
   const { data } = usage
   const parts = data && ({ range, periods, interval, report: data, before: before.data } as const)
@@ -76,7 +75,7 @@ const TOKEN_SERIES: readonly ChartSeries[] = [
 function AmountChart({ kind, range, periods, report, before, interval }: AmountChartProps) {
   const zone = useTimeZone()
   const rows = report.series ?? []
-  const points = amountsOf(rows, periods.period, { interval, zone })[kind]
+  const points = amountsOf(rows, periods.period, { interval, zone, now: periods.now })[kind]
   const order = (report.groups ?? []).map(({ key }) => key)
   const series = kind === 'tokens' ? TOKEN_SERIES : seriesOf(rows, order)
   const { title, format, formatTick, text, of, target } = KINDS[kind]
@@ -111,7 +110,7 @@ interface AmountTableProps {
 }
 
 function AmountTable({ title, series, points, format, interval }: AmountTableProps) {
-  const pointHeader = interval === 'hour' ? 'Hour' : 'Day (UTC)'
+  const pointHeader = interval === 'hour' ? 'Hour' : 'Day'
   return <ChartTable label={title} series={series} points={points} format={format} pointHeader={pointHeader} />
 }
 
@@ -186,22 +185,22 @@ interface FirstTokenChartProps {
 
 function FirstTokenChart({ range, periods }: FirstTokenChartProps) {
   const zone = useTimeZone()
-  const { period, before } = measuredPeriods(periods)
-  const performance = useQuery(performanceQuery(period))
-  const earlier = useQuery(earlierPerformanceQuery(before))
+  const { period, before, now } = periods
+  const performance = useQuery(range === '24h' ? performanceQuery(period) : timesQuery(period))
+  const earlier = useQuery(timesQuery(before))
   const { data, error } = performance
   if (data === undefined) {
     if (error === null) return <Skeleton className="h-72 rounded-xl" />
     return <Failed error={error} what="response times" onRetry={() => void performance.refetch()} />
   }
   const usual = usualFirstByte(data.series)
-  const points = latencyPoints(data.series, period, zone)
+  const points = latencyPoints(data.series, period, { zone, now })
   const format = (ms: number) => formatMs(ms)
   const text = usual === undefined ? 'No streams' : formatMs(usual)
   return (
     <ChartFrame
       title={TITLE}
-      total={<TotalLink target={{ to: '/requests', search: { range: range === '30d' ? '7d' : range } }} text={text} />}
+      total={<TotalLink target={{ to: '/requests', search: { range } }} text={text} />}
       change={
         usual === undefined
           ? undefined
@@ -226,16 +225,11 @@ function FirstTokenChart({ range, periods }: FirstTokenChartProps) {
         format={format}
         height={CHART_HEIGHT}
       />
-      <p className="mt-2 text-xs text-soft">{noteOf(range, data.sampled)}</p>
+      <p className="mt-2 text-xs text-soft">Streams by hour. The figure at the top is the median hour.</p>
     </ChartFrame>
   )
 }
 
 function earlierOf(data: { readonly series: Parameters<typeof usualFirstByte>[0] } | undefined): number | undefined {
   return data === undefined ? undefined : usualFirstByte(data.series)
-}
-
-function noteOf(range: HomeRange, isSampled: boolean): string {
-  const what = `Streams by hour${range === '30d' ? ' of the last 7 days' : ''}. The figure at the top is the median hour.`
-  return isSampled ? `${what} From the newest 5,000 requests.` : what
 }

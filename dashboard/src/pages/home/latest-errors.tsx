@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { CircleCheck } from 'lucide-react'
+import { plural } from '../../lib/format.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Loaded, Skeleton } from '../../ui/states.tsx'
 import { CompletionStatus } from '../../ui/status.tsx'
 import { Time } from '../../ui/values.tsx'
+import { type Cause, causesOf } from './causes.ts'
 import { Panel, PanelHead } from './panel.tsx'
-import { failureText } from './provider-health.ts'
 import { type Completion, latestErrorsQuery } from './queries.ts'
 
 const ALL_FAILED = { to: '/requests', search: { status: 'failed', range: '30d' }, label: 'All failed requests' }
@@ -34,27 +35,40 @@ function NoErrors() {
 function Rows({ completions }: { readonly completions: readonly Completion[] }) {
   return (
     <ul aria-labelledby="latest-errors" className="divide-y divide-line border-t border-line">
-      {completions.map((completion) => (
-        <ErrorRow key={completion.id} completion={completion} />
+      {causesOf(completions).map((cause) => (
+        <CauseRow key={`${cause.newest.status} ${cause.text}`} cause={cause} />
       ))}
     </ul>
   )
 }
 
-function ErrorRow({ completion }: { readonly completion: Completion }) {
-  const { id, model, status, created_at: createdAt, provider, attempt_log: attempts } = completion
+/** Leads to the newest request of its cause. */
+function CauseRow({ cause: { text, newest, count, models } }: { readonly cause: Cause }) {
+  const { id, status, created_at: createdAt, attempt_log: attempts } = newest
+  const { message } = attempts.at(-1) ?? {}
   return (
     <li className="linked-row flex min-h-11 flex-wrap items-center gap-x-3 gap-y-0.5 px-4 py-1.5 last:rounded-b-xl hover:bg-hover">
       <span className="w-28 shrink-0">
         <CompletionStatus status={status} />
       </span>
       <div className="min-w-0 flex-1 basis-24">
-        <AppLink to="/requests" search={{ request: id }} className="row-link block truncate font-medium text-ink">
-          {model}
+        <AppLink
+          to="/requests"
+          search={{ request: id }}
+          className="row-link block truncate font-medium text-ink"
+          title={text}
+        >
+          {text}
         </AppLink>
         <span className="block text-xs break-words text-soft">
-          <Time iso={createdAt} relative />, {failureText(attempts) ?? provider}
+          <span className="tabular-nums">{plural(count, 'request')}</span>, last <Time iso={createdAt} relative />:{' '}
+          {models.join(', ')}
         </span>
+        {message !== undefined && (
+          <span className="block truncate text-xs text-soft" title={message}>
+            “{message}”
+          </span>
+        )}
       </div>
     </li>
   )

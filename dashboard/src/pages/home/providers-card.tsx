@@ -9,10 +9,10 @@ import { Empty, Loaded, type LoadedQuery, Skeleton } from '../../ui/states.tsx'
 import { HealthStatus } from '../../ui/status.tsx'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
-import { failuresText, firstKnownHour, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
+import { failuresText, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
 import { Panel, PanelHead } from './panel.tsx'
 import { healthFromModels, healthFromStates, type ProviderHealth } from './provider-health.ts'
-import { measuredPeriods, performanceQuery, providerStatesQuery, useHomePeriods } from './queries.ts'
+import { performanceQuery, providerStatesQuery, useHomePeriods } from './queries.ts'
 import type { HomeRange } from './search.ts'
 
 interface ProvidersCardProps {
@@ -153,17 +153,14 @@ interface Uptimes {
   readonly cellsOf: ((name: string) => readonly UptimeCell[]) | undefined
 }
 
-/**
- * The last 24 hours of each provider, out of what the chart of first tokens asks: every range ends now.
- * @param range Undefined: nothing is asked.
- */
+/** @param range Undefined: nothing is asked. */
 function useUptimes(range: HomeRange | undefined): Uptimes {
-  const { period } = measuredPeriods(useHomePeriods(range ?? '24h'))
+  const { period } = useHomePeriods('24h')
   const { data, isLoading } = useQuery({ ...performanceQuery(period), enabled: range !== undefined })
   const zone = useTimeZone()
   const now = useNow()
   if (data === undefined) return { isLoading, cellsOf: undefined }
   const hours = new Map(data.groups.map((group) => [group.key, group.hours]))
-  const options = { now, zone, knownFrom: firstKnownHour(data) }
+  const options = { now, zone, knownFrom: undefined }
   return { isLoading, cellsOf: (name) => uptimeCells(hours.get(name) ?? [], options) }
 }

@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, take } from '../../api/client.ts'
 import type { paths } from '../../api/schema.d.ts'
 import { type Period, previousPeriod, resolvePeriod } from '../../lib/period.ts'
-import { useNow } from '../../ui/time-zone.ts'
+import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import type { HomeRange } from './search.ts'
 
 type Answer<Path extends keyof paths> = paths[Path] extends {
@@ -17,7 +17,6 @@ export type Performance = Answer<'/v1/usage/performance'>
 export type Completion = Answer<'/v1/usage/completions'>['data'][number]
 
 export type Bounds = Pick<Period, 'start' | 'end'>
-export type ChartInterval = 'hour' | 'day'
 
 /** The built-in model. */
 export const SIMULATOR = 'turnpike-simulator'
@@ -39,11 +38,21 @@ export const newestQuery = queryOptions({
   refetchInterval: ({ state }) => (state.data === null ? WAIT_MS : false),
 })
 
-export const usageQuery = ({ start, end }: Bounds, interval: ChartInterval) =>
+const REJECTIONS = '/v1/usage/rejections'
+
+/** While the first request is waited for. */
+export const rejectionsQuery = queryOptions({
+  queryKey: [REJECTIONS, 'newest'],
+  queryFn: () => take(api.GET(REJECTIONS, { params: { query: { limit: 100 } } })),
+  refetchInterval: 2 * WAIT_MS,
+})
+
+/** By hour, of which days of every time zone are made. */
+export const usageQuery = ({ start, end }: Bounds) =>
   queryOptions({
-    queryKey: ['/v1/usage', 'by model', interval, start, end],
+    queryKey: ['/v1/usage', 'by model and hour', start, end],
     queryFn: () => {
-      const query = { period_start: start, period_end: end, group_by: 'model', interval } as const
+      const query = { period_start: start, period_end: end, group_by: 'model', interval: 'hour' } as const
       return take(api.GET('/v1/usage', { params: { query } }))
     },
     placeholderData: keepPreviousData,
@@ -57,7 +66,7 @@ export const usageTotalsQuery = ({ start, end }: Bounds) =>
     staleTime: REFRESH_MS,
   })
 
-/** Its series is for a chart, its groups are for the strips of the providers: both of one answer. */
+/** The last 24 hours: its series is for a chart, its groups are for the strips of the providers, both of one answer. */
 export const performanceQuery = ({ start, end }: Bounds) =>
   queryOptions({
     queryKey: ['/v1/usage/performance', 'by provider and hour', start, end],
@@ -70,7 +79,7 @@ export const performanceQuery = ({ start, end }: Bounds) =>
     refetchInterval: 2 * REFRESH_MS,
   })
 
-export const earlierPerformanceQuery = ({ start, end }: Bounds) =>
+export const timesQuery = ({ start, end }: Bounds) =>
   queryOptions({
     queryKey: ['/v1/usage/performance', start, end],
     queryFn: () => {
@@ -82,22 +91,23 @@ export const earlierPerformanceQuery = ({ start, end }: Bounds) =>
     refetchInterval: 2 * REFRESH_MS,
   })
 
-const SHOWN_ERRORS = 5
+/** Of each status: what causes are counted in. */
+const NEWEST_ERRORS = 100
 
-/** The newest of those that failed or that a provider broke off, whenever it was. */
+/** The newest of those that failed or that a provider broke off, whenever it was, the newest first. */
 export const latestErrorsQuery = queryOptions({
   queryKey: [COMPLETIONS, 'latest errors'],
   queryFn: async (): Promise<readonly Completion[]> => {
     const [failed, incomplete] = await Promise.all([newestOf('failed'), newestOf('incomplete')])
-    return [...failed, ...incomplete]
-      .toSorted((one, other) => Date.parse(other.created_at) - Date.parse(one.created_at))
-      .slice(0, SHOWN_ERRORS)
+    return [...failed, ...incomplete].toSorted(
+      (one, other) => Date.parse(other.created_at) - Date.parse(one.created_at),
+    )
   },
   refetchInterval: REFRESH_MS,
 })
 
 async function newestOf(status: Completion['status']): Promise<readonly Completion[]> {
-  const query = { status, limit: SHOWN_ERRORS }
+  const query = { status, limit: NEWEST_ERRORS }
   return (await take(api.GET(COMPLETIONS, { params: { query } }))).data
 }
 
@@ -109,9 +119,6 @@ export const providerStatesQuery = queryOptions({
 })
 
 const STEP_MS = 5 * 60_000
-const DAY_MS = 86_400_000
-/** The API measures no longer periods. */
-const MOST_MS = 7 * DAY_MS
 
 export interface HomePeriods {
   readonly period: Period
@@ -123,14 +130,6 @@ export interface HomePeriods {
 
 export function useHomePeriods(range: HomeRange): HomePeriods {
   const now = useNow()
-  const period = resolvePeriod({ range }, now, '24h')
+  const period = resolvePeriod({ range }, now, '24h', useTimeZone())
   return { period, before: previousPeriod(period, Math.ceil(now / STEP_MS) * STEP_MS), now }
-}
-
-/** What of the period is measured, and what it is compared with. */
-export function measuredPeriods({ period, before, now }: HomePeriods): Pick<HomePeriods, 'period' | 'before'> {
-  if (Date.parse(period.end) - Date.parse(period.start) <= MOST_MS) return { period, before }
-  const start = new Date(Date.parse(period.end) - MOST_MS).toISOString()
-  const shorter: Period = { ...period, start, range: '7d', label: 'Last 7 days' }
-  return { period: shorter, before: previousPeriod(shorter, Math.ceil(now / DAY_MS) * DAY_MS) }
 }

@@ -6,8 +6,10 @@ import { modelsQuery } from '../../api/models.ts'
 import { chatSamples } from '../../lib/code-samples.ts'
 import { LinkButton, Spinner } from '../../ui/button.tsx'
 import { CodeTabs } from '../../ui/code.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { Card } from '../../ui/page.tsx'
-import { SIMULATOR } from './queries.ts'
+import { rejectionsQuery, SIMULATOR } from './queries.ts'
+import { rejectedText } from './rejected-text.ts'
 
 export function Waiting({ className }: { readonly className?: string }) {
   const mayChat = useCan('chat')
@@ -31,6 +33,7 @@ export function Waiting({ className }: { readonly className?: string }) {
         Any client of the OpenAI API works: change its base URL and key. The request appears here with its tokens and
         cost.
       </p>
+      <Rejected />
       <ol className="mt-5 flex flex-col gap-5">
         <Numbered number={1} title="Get an API key">
           <p className="text-soft">
@@ -62,6 +65,28 @@ export function Waiting({ className }: { readonly className?: string }) {
         </Numbered>
       </ol>
     </Card>
+  )
+}
+
+/** What did arrive, and why it is not a request that is waited for. */
+function Rejected() {
+  const { data } = useQuery(rejectionsQuery)
+  const text = data && rejectedText(data)
+  if (text === undefined) return null
+  return (
+    <div role="status" className="mt-4">
+      <Notice
+        tone="warn"
+        title={text}
+        action={
+          <LinkButton size="sm" to="/requests" search={{ tab: 'rejected' }}>
+            See why
+          </LinkButton>
+        }
+      >
+        No provider was called, and nothing was charged.
+      </Notice>
+    </div>
   )
 }
 

@@ -15,14 +15,22 @@ export const HISTOGRAM_SERIES: readonly ChartSeries[] = [
 const UNIT_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
 const DAY_MS = 86_400_000
 
-export function histogramPoints(overview: Overview, zone: Zone): readonly ChartPoint[] {
+/** Those that have begun. @param now Unix milliseconds. */
+export function histogramPoints(overview: Overview, { zone, now }: HistogramOptions): readonly ChartPoint[] {
   const { interval, period_start: start, period_end: end } = overview
   const isOneDay = Date.parse(end) - Date.parse(start) <= DAY_MS
-  return overview.buckets.map(({ at, ...values }) => ({
-    at,
-    label: bucketLabel(Date.parse(at), { interval, isOneDay, zone }),
-    values,
-  }))
+  return overview.buckets
+    .filter(({ at }) => Date.parse(at) <= now)
+    .map(({ at, ...values }) => ({
+      at,
+      label: bucketLabel(Date.parse(at), { interval, isOneDay, zone }),
+      values,
+    }))
+}
+
+interface HistogramOptions {
+  readonly zone: Zone
+  readonly now: number
 }
 
 export function countOf({ buckets }: Overview): number {

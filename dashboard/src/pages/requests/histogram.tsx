@@ -2,7 +2,7 @@ import { plural } from '../../lib/format.ts'
 import { formatAmount, formatTick } from '../../lib/measures.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { ChartFrame, ChartTable, StackedBars } from '../../ui/chart/index.ts'
-import { useTimeZone } from '../../ui/time-zone.ts'
+import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { useRequestsChange } from './address.ts'
 import { bucketPeriod, bucketText, countOf, HISTOGRAM_SERIES, histogramPoints } from './histogram-data.ts'
 import type { Overview } from './queries.ts'
@@ -14,7 +14,7 @@ const format = (count: number) => formatAmount('requests', count)
 export function Histogram({ overview }: { readonly overview: Overview }) {
   const zone = useTimeZone()
   const change = useRequestsChange()
-  const points = histogramPoints(overview, zone)
+  const points = histogramPoints(overview, { zone, now: useNow() })
   const count = countOf(overview)
   const zoom = ({ at, label }: { readonly at: string; readonly label: string }) => {
     const period = bucketPeriod(at, overview)

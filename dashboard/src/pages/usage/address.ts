@@ -1,7 +1,9 @@
 /** The address of the view: read, changed, and where its numbers lead. */
 import { getRouteApi } from '@tanstack/react-router'
-import type { Period, PeriodSearch } from '../../lib/period.ts'
+import { type Period, type PeriodSearch, resolvePeriod } from '../../lib/period.ts'
+import type { Zone } from '../../lib/time.ts'
 import type { LinkTarget } from '../../ui/app-link.tsx'
+import { timeZone } from '../../ui/time-zone.ts'
 import { readUsageSearch, type UsageSearch } from './search.ts'
 
 const route = getRouteApi('/usage')
@@ -26,12 +28,17 @@ export function usageTarget(changes: UsageChanges): LinkTarget {
   return target
 }
 
-/** The period as another view's address says it: by its name where it has one, so that it stays the same question. */
+/**
+ * The period as another view's address says it: by its name where it has one that means the same there, so that it stays
+ * the same question. Days are those of UTC here, and those of the viewer in Requests.
+ */
 export function periodSearch(
   { range = '7d', from, to }: PeriodSearch,
   { start, end }: Pick<Period, 'start' | 'end'>,
 ): PeriodSearch {
-  return range === 'custom' ? { range, from: from ?? start, to: to ?? end } : { range }
+  if (range === 'custom') return { range, from: from ?? start, to: to ?? end }
+  const startIn = (zone: Zone) => resolvePeriod({ range }, Date.parse(start) + 1, '7d', zone).start
+  return startIn(timeZone()) === startIn('utc') ? { range } : { range: 'custom', from: start, to: end }
 }
 
 interface Span {

@@ -30,7 +30,7 @@ const CHOICE: ChartChoice = {
   period: { start: iso(0), end: iso(6) },
 }
 
-test('every hour of the period is there, and its dollars are whole nano-dollars', () => {
+test('every hour of the period that has begun is there, and its dollars are whole nano-dollars', () => {
   const { series, points } = chartOf(
     report([
       [1, 'a', 0.1],
@@ -45,12 +45,12 @@ test('every hour of the period is there, and its dollars are whole nano-dollars'
   )
   assert.deepEqual(
     points.map(({ values }) => values),
-    [{}, { a: 100_000_000, b: 200_000_000 }, {}, { a: 1 }, {}, {}],
+    [{}, { a: 100_000_000, b: 200_000_000 }, {}, { a: 1 }, {}],
   )
   assert.deepEqual(points[1]?.label, '01:00')
 })
 
-test('what has added up ends with the sum, and hours to come have no value', () => {
+test('what has added up ends with the sum, and hours to come are left out', () => {
   const entries = report([
     [1, 'a', 0.1],
     [3, 'a', 0.2],
@@ -62,7 +62,7 @@ test('what has added up ends with the sum, and hours to come have no value', () 
     ['a', 'All others'],
   )
   assert.deepEqual(points[4]?.values, { a: 300_000_000, '': 300_000_000 })
-  assert.deepEqual(points[5]?.values, {})
+  assert.equal(points.length, 5)
   const total = withTotal({ series, points })
   assert.equal(total.series[0]?.label, 'Total')
   assert.equal(total.points[4]?.values[total.series[0]?.key ?? ''], 600_000_000)

@@ -15,7 +15,7 @@ export interface ChartChoice {
   /** Each point has everything before it, too. */
   readonly cumulative: boolean
   readonly zone: Zone
-  /** Unix milliseconds: what has not begun yet has no value. */
+  /** Unix milliseconds: what has not begun yet is left out. */
   readonly now: number
 }
 
@@ -61,13 +61,13 @@ function seriesOf({ groups = [], series = [] }: Report, { group, metric }: Chart
 }
 
 function pointsOf(amounts: Amounts, choice: ChartChoice): readonly ChartPoint[] {
-  const { interval, period, zone, now, cumulative } = choice
+  const { interval, period, zone, cumulative } = choice
   const isOneDay = Date.parse(period.end) - Date.parse(period.start) <= DAY_MS
   const sums = new Map<string, bigint>()
   return bucketStarts(choice).map((at) => {
     const here = amounts.get(at) ?? new Map<string, bigint>()
     for (const [key, amount] of here) sums.set(key, (sums.get(key) ?? 0n) + amount)
-    const shown = cumulative && at <= now ? sums : here
+    const shown = cumulative ? sums : here
     return {
       at: new Date(at).toISOString(),
       label: bucketLabel(at, { interval, isOneDay, zone }),
@@ -76,11 +76,15 @@ function pointsOf(amounts: Amounts, choice: ChartChoice): readonly ChartPoint[] 
   })
 }
 
-/** The first moments of all hours or days (of UTC) of a period. */
-export function bucketStarts({ period, interval }: Pick<ChartChoice, 'period' | 'interval'>): readonly number[] {
+/** The first moments of the hours or days (of UTC) of a period that have begun. */
+export function bucketStarts({
+  period,
+  interval,
+  now,
+}: Pick<ChartChoice, 'period' | 'interval' | 'now'>): readonly number[] {
   const length = LENGTHS[interval]
   const first = Math.floor(Date.parse(period.start) / length)
-  const end = Math.ceil(Date.parse(period.end) / length)
+  const end = Math.min(Math.ceil(Date.parse(period.end) / length), Math.floor(now / length) + 1)
   return Array.from({ length: Math.max(0, end - first) }, (_, index) => (first + index) * length)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolvePeriod } from '../../lib/period.ts'
-import { coveredPeriod, measuredPeriod, type SpeedRow, sortedSpeed, speedPoints, speedSummary } from './speed-data.ts'
+import { measuredPeriod, type SpeedRow, sortedSpeed, speedPoints, speedSummary } from './speed-data.ts'
 
 const NOW = Date.parse('2026-11-22T10:30:00Z')
 const measured = (range: '24h' | '7d' | '30d' | 'month', now = NOW) => {
@@ -9,32 +9,27 @@ const measured = (range: '24h' | '7d' | '30d' | 'month', now = NOW) => {
   return [period.start.slice(0, 13), period.end.slice(0, 13), isShortened]
 }
 
-test('of longer periods the last 7 days are measured, of a month those that have begun', () => {
+test('of longer periods the last 31 days are measured, of a month those that have begun', () => {
   assert.deepEqual(measured('24h'), ['2026-11-21T11', '2026-11-22T11', false])
   assert.deepEqual(measured('7d'), ['2026-11-16T00', '2026-11-23T00', false])
-  assert.deepEqual(measured('30d'), ['2026-11-16T00', '2026-11-23T00', true])
-  assert.deepEqual(measured('month'), ['2026-11-16T00', '2026-11-23T00', true])
-  assert.deepEqual(measured('month', Date.parse('2026-11-03T10:30:00Z')), ['2026-11-01T00', '2026-11-04T00', false])
-  const old = resolvePeriod({ range: 'custom', from: '2026-01-01', to: '2026-01-31' }, NOW, '7d')
+  assert.deepEqual(measured('30d'), ['2026-10-24T00', '2026-11-23T00', false])
+  assert.deepEqual(measured('month'), ['2026-11-01T00', '2026-12-01T00', false])
+  const old = resolvePeriod({ range: 'custom', from: '2025-12-15', to: '2026-01-31' }, NOW, '7d')
   const { period, isShortened } = measuredPeriod(old, NOW)
-  assert.deepEqual([period.label, isShortened], ['Jan 25 – 31, 2026', true])
+  assert.deepEqual([period.label, isShortened], ['Jan 1 – 31, 2026', true])
 })
 
 const hour = (at: string, p50: number | null, p95: number | null) => ({
   ...{ at: `2026-11-22T${at}:00:00.000Z`, requests: 1, first_byte_ms_p50: p50, first_byte_ms_p95: p95 },
 })
-const PERIOD = { start: '2026-11-22T00:00:00.000Z', end: '2026-11-22T06:00:00.000Z' }
-
-test('what was not looked at is not shown as if there had been nothing', () => {
-  const answer = { period_start: PERIOD.start, period_end: PERIOD.end, groups: [], series: [hour('03', 1, 2)] }
-  assert.deepEqual(coveredPeriod(PERIOD, { ...answer, sampled: false }), PERIOD)
-  const covered = coveredPeriod(PERIOD, { ...answer, sampled: true })
-  assert.deepEqual(covered, { start: '2026-11-22T03:00:00.000Z', end: PERIOD.end })
-  assert.equal(speedPoints(answer.series, covered, 'utc').length, 3)
-})
+const IN_PERIOD = {
+  period: { start: '2026-11-22T00:00:00.000Z', end: '2026-11-22T06:00:00.000Z' },
+  zone: 'utc',
+  now: Date.parse('2026-11-22T05:30:00.000Z'),
+} as const
 
 test('every hour is a point, and one sentence says how it was', () => {
-  const points = speedPoints([hour('01', 300, 900), hour('02', null, null), hour('04', 1200, 4100)], PERIOD, 'utc')
+  const points = speedPoints([hour('01', 300, 900), hour('02', null, null), hour('04', 1200, 4100)], IN_PERIOD)
   assert.deepEqual(
     points.map(({ label, values: { p50 } }) => [label, p50 ?? undefined]),
     [
@@ -50,7 +45,7 @@ test('every hour is a point, and one sentence says how it was', () => {
     speedSummary(points),
     'The median time to first token was between 300 ms and 1.2 s, by the hour; p95 was highest at 04:00, with 4.1 s.',
   )
-  assert.equal(speedSummary(speedPoints([hour('02', null, null)], PERIOD, 'utc')), undefined)
+  assert.equal(speedSummary(speedPoints([hour('02', null, null)], IN_PERIOD)), undefined)
 })
 
 test('rows are sorted by any number, those without it last', () => {

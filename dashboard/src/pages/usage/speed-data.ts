@@ -12,7 +12,7 @@ export type SpeedHour = Performance['series'][number]
 type Bounds = Pick<Period, 'start' | 'end'>
 
 /** The gateway tells it of no longer period. */
-const MOST_MS = 7 * DAY_MS
+const MOST_MS = 31 * DAY_MS
 
 export interface MeasuredPeriod {
   readonly period: Period
@@ -21,7 +21,7 @@ export interface MeasuredPeriod {
 }
 
 /**
- * The last 7 days of a period. Days that have not begun are none of them: a month ends weeks from now.
+ * The last 31 days of a period. Days that have not begun are none of them: a month ends weeks from now.
  * @param now Unix milliseconds.
  */
 export function measuredPeriod(whole: Period, now: number): MeasuredPeriod {
@@ -35,22 +35,19 @@ export function measuredPeriod(whole: Period, now: number): MeasuredPeriod {
   return { period: resolvePeriod({ range: 'custom', ...bounds }, now, '7d'), isShortened: start > first }
 }
 
-/** From the oldest hour that was looked at: of the time before nothing is known, which is not the same as no requests. */
-export function coveredPeriod(asked: Bounds, { sampled, series: [oldest] }: Performance): Bounds {
-  if (!sampled || oldest === undefined) return asked
-  return { start: oldest.at > asked.start ? oldest.at : asked.start, end: asked.end }
-}
-
 export const SPEED_SERIES: readonly ChartSeries[] = [
   { key: 'p50', label: 'p50' },
   { key: 'p95', label: 'p95' },
 ]
 
 /** Every hour is there, so that time is to scale; those without a stream have no values. */
-export function speedPoints(hours: readonly SpeedHour[], period: Bounds, zone: Zone): readonly ChartPoint[] {
+export function speedPoints(
+  hours: readonly SpeedHour[],
+  { period, zone, now }: { readonly period: Bounds; readonly zone: Zone; readonly now: number },
+): readonly ChartPoint[] {
   const byHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]))
   const scale = { interval: 'hour', isOneDay: isOneDay(period), zone } as const
-  return bucketStarts({ period, interval: 'hour' }).map((at) => {
+  return bucketStarts({ period, interval: 'hour', now }).map((at) => {
     const hour = byHour.get(at)
     return {
       at: new Date(at).toISOString(),

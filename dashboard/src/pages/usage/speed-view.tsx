@@ -1,11 +1,10 @@
-/** Speed and errors: of all models and keys, and of 7 days and 5,000 requests at most, which it says. */
+/** Speed and errors: of all models and keys, and of 31 days at most, which it says. */
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCan } from '../../api/me.ts'
 import { present } from '../../lib/address.ts'
 import { formatCount, formatMs, formatSuccess } from '../../lib/format.ts'
 import type { Period } from '../../lib/period.ts'
-import { formatDateTime } from '../../lib/time.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
 import { ChartFrame, ChartTable, LineChart } from '../../ui/chart/index.ts'
@@ -22,7 +21,6 @@ import { HOUR_MS } from './chart-data.ts'
 import { type AskedSpeed, speedQuery } from './queries.ts'
 import { FALLBACK_RANGE, SPEED_COLUMNS, SPEED_GROUPS, type SpeedColumn, type SpeedGroup } from './search.ts'
 import {
-  coveredPeriod,
   type MeasuredPeriod,
   measuredPeriod,
   SPEED_SERIES,
@@ -87,14 +85,14 @@ interface SpeedReportProps extends AskedSpeed {
 function SpeedReport({ asked, performance, whole, measured }: SpeedReportProps) {
   const search = useUsageSearch()
   const { group } = asked
-  const covered = coveredPeriod(asked.period, performance)
+  const covered = asked.period
   if (performance.groups.length === 0) return <NoRequests isShortened={measured.isShortened} />
   const isWhole = covered.start === whole.start && covered.end === whole.end
   const span = periodSearch(isWhole ? search : { range: 'custom' }, covered)
   const targetOf = ({ key }: SpeedRow, status?: 'failed') => requestsTarget(present({ ...span, [group]: key, status }))
   return (
     <>
-      <Scope measured={measured} oldest={performance.sampled ? covered.start : undefined} />
+      <Scope measured={measured} />
       <section>
         <h2 className="sr-only">Over time</h2>
         <SpeedChart hours={performance.series} period={covered} />
@@ -114,24 +112,15 @@ const WHAT_COUNTS =
 
 interface ScopeProps {
   readonly measured: MeasuredPeriod
-  /** ISO 8601: the hour of the oldest request, where not all were looked at. */
-  readonly oldest: string | undefined
 }
 
 /** What of the chosen period the figures are not about. */
-function Scope({ measured: { isShortened, period }, oldest }: ScopeProps) {
-  const zone = useTimeZone()
-  if (!isShortened && oldest === undefined) return null
+function Scope({ measured: { isShortened, period } }: ScopeProps) {
+  if (!isShortened) return null
   return (
-    <div role="note" className="rounded-xl border border-line bg-surface px-4 py-3 text-soft">
-      {isShortened && <p>These figures cover the last 7 days of the period: {period.label}.</p>}
-      {oldest !== undefined && (
-        <p>
-          The period has more than 5,000 requests: these figures cover the newest 5,000, since the hour of{' '}
-          {formatDateTime(oldest, zone)}.
-        </p>
-      )}
-    </div>
+    <p role="note" className="rounded-xl border border-line bg-surface px-4 py-3 text-soft">
+      These figures cover the last 31 days of the period: {period.label}.
+    </p>
   )
 }
 
@@ -139,7 +128,7 @@ function NoRequests({ isShortened }: { readonly isShortened: boolean }) {
   const canChat = useCan('chat')
   return (
     <Empty
-      title={isShortened ? 'No requests in the last 7 days of this period' : 'No requests in this period'}
+      title={isShortened ? 'No requests in the last 31 days of this period' : 'No requests in this period'}
       action={
         canChat && (
           <LinkButton variant="primary" to="/playground">
@@ -149,7 +138,7 @@ function NoRequests({ isShortened }: { readonly isShortened: boolean }) {
       }
       command={'echo "Say hello." | turnpike chat'}
     >
-      Speed and errors cover at most 7 days.
+      Speed and errors cover at most 31 days.
     </Empty>
   )
 }
@@ -173,7 +162,7 @@ const TITLE = 'Time to first token'
 function SpeedChart({ hours, period }: SpeedChartProps) {
   const zone = useTimeZone()
   const navigate = useNavigate()
-  const points = speedPoints(hours, period, zone)
+  const points = speedPoints(hours, { period, zone, now: useNow() })
   const summary = speedSummary(points)
   if (summary === undefined) return <NoStreams />
   const openHour = ({ at }: { readonly at: string }) => {

@@ -12,6 +12,7 @@ import { DownloadButton } from '../../../ui/download-button.tsx'
 import { Section } from '../../../ui/page.tsx'
 import { usePeriod } from '../../../ui/period-picker.tsx'
 import { Empty, Loaded, Skeleton, SkeletonRows } from '../../../ui/states.tsx'
+import { useNow } from '../../../ui/time-zone.ts'
 import { useUsageChange, useUsageSearch } from '../address.ts'
 import { COST_FILTERS, type CostFilters, FALLBACK_RANGE } from '../search.ts'
 import { CostControls } from './cost-controls.tsx'
@@ -104,7 +105,7 @@ function Bars({ asked, report, nameOf }: CostsProps) {
   const { metric = 'spend' } = useUsageSearch()
   const openDay = useOpenDay()
   const { dimensions, period } = asked
-  const { series, points } = costChartOf(report, { dimensions, metric, period, nameOf })
+  const { series, points } = costChartOf(report, { dimensions, metric, period, nameOf, now: useNow() })
   const by = dimensions[1] ?? 'day'
   const title = `${METRIC_NAMES[metric]} by ${dimensionName(by).toLowerCase()}, each day`
   const exact = (amount: number) => formatAmount(metric, amount)

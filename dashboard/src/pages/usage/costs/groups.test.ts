@@ -51,6 +51,7 @@ test('bars are days with what they are made of, the largest first, and days with
       dimensions: ['day', 'team'],
       metric: 'spend',
       period: { start: '2026-11-01T00:00:00.000Z', end: '2026-11-04T00:00:00.000Z' },
+      now: Number.POSITIVE_INFINITY,
       nameOf,
     },
   )

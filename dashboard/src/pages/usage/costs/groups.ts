@@ -48,6 +48,8 @@ export interface CostChartChoice {
   readonly metric: Metric
   readonly period: Pick<Period, 'start' | 'end'>
   readonly nameOf: NameOf
+  /** Unix milliseconds: days that have not begun are left out. */
+  readonly now: number
 }
 
 export interface CostChart {
@@ -59,7 +61,7 @@ const ALL: ChartSeries = { key: 'all', label: 'All' }
 
 /** Bars of days, the largest series first. */
 export function costChartOf(report: Report, choice: CostChartChoice): CostChart {
-  const { dimensions, metric, period, nameOf } = choice
+  const { dimensions, metric, period, nameOf, now } = choice
   const part = dimensions[1]
   const days = new Map<string, Record<string, number>>()
   const sums = new Map<string, { readonly label: string; amount: number }>()
@@ -78,7 +80,7 @@ export function costChartOf(report: Report, choice: CostChartChoice): CostChart 
   const series = [...sums].toSorted(([, one], [, other]) => other.amount - one.amount)
   return {
     series: series.map(([key, { label }]) => ({ key, label })),
-    points: bucketStarts({ period, interval: 'day' }).map((start) => {
+    points: bucketStarts({ period, interval: 'day', now }).map((start) => {
       const at = new Date(start).toISOString()
       const label = bucketLabel(start, { interval: 'day', isOneDay: false, zone: 'utc' })
       return { at, label, values: days.get(at.slice(0, 10)) ?? {} }
