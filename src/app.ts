@@ -7,58 +7,42 @@ import type { Http2SecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance } from 'fastify'
-import { type Agents, createAgents } from './app/agents.ts'
+import { createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
 import { auditOfPull, catalogueJobs } from './app/catalogue.ts'
-import { createGuardrails, type Guardrails } from './app/guardrails.ts'
-import { createIdentity, type Identity } from './app/identity.ts'
+import { addControlPlane, type ControlPlaneParts } from './app/control-plane.ts'
+import { createGuardrails } from './app/guardrails.ts'
+import { createIdentity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
-import { createPayments, type Payments } from './app/payments.ts'
-import { createProviderCredentials, type ProviderCredentials } from './app/provider-credentials.ts'
-import { createProviderWatch, type ProviderWatch } from './app/provider-watch.ts'
+import { createPayments } from './app/payments.ts'
+import { createProviderCredentials } from './app/provider-credentials.ts'
+import { createProviderWatch } from './app/provider-watch.ts'
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'
-import { createTelemetry, type Telemetry } from './app/telemetry.ts'
-import { createWebhooks, type Webhooks } from './app/webhooks.ts'
-import { explainConfig } from './config/explain.ts'
-import { type Config, ENTRY_SCHEMAS } from './config/schema.ts'
-import { deriveKey } from './config/secret.ts'
+import { createTelemetry } from './app/telemetry.ts'
+import { createWebhooks } from './app/webhooks.ts'
+import type { Config } from './config/schema.ts'
 import type { OpenedDatabase } from './db/database.ts'
 import { COMPLETION_CHANNEL } from './domain/completion.ts'
 import type { ParseLargeBody } from './domain/json-body.ts'
-import { endingPrices, type ModelKind } from './domain/model.ts'
+import { endingPrices } from './domain/model.ts'
 import { releaseTrace, type TracingSwitch } from './domain/trace.ts'
-import { accountRoutes, accountsAdminRoutes } from './features/accounts/routes.ts'
 import { auditJobs } from './features/credit/audit/run.ts'
 import { auditStatus } from './features/credit/audit/store.ts'
 import { watchBudgetFills } from './features/credit/budgets/levels.ts'
-import { budgetsRoutes } from './features/credit/budgets/routes.ts'
-import { createBudgets } from './features/credit/budgets/store.ts'
-import { creditAdminRoutes, ledgerRoutes } from './features/credit/routes.ts'
-import type { FeatureDeps } from './features/deps.ts'
-import { agentsStateRoute, instancesRoutes } from './features/instances/routes.ts'
-import { invoicesRoutes } from './features/invoices/routes.ts'
-import { keysRoutes } from './features/keys/routes.ts'
-import { modelsRoutes, priceEndsRoute } from './features/models/routes.ts'
-import { providerProbeRoute } from './features/providers/probe-routes.ts'
-import { providersRoutes } from './features/providers/routes.ts'
+import { modelsRoutes } from './features/models/routes.ts'
 import { resealJobs } from './features/responses/reseal.ts'
-import { configRoutes } from './features/stored-settings/config-routes.ts'
-import { storedSettingsRoutes } from './features/stored-settings/routes.ts'
-import { completionStreamRoute } from './features/usage/completion-stream.ts'
 import { createRejectionRecorder } from './features/usage/rejections/recorder.ts'
-import { DEFAULT_UNLIMITED_CREDIT_USD, usageRoutes } from './features/usage/routes.ts'
 import { createLargeBodies } from './gateway/large-bodies.ts'
 import { createGateway, type Gateway } from './gateway/pipeline.ts'
-import { probeProvider } from './gateway/upstream/probe.ts'
 import { createTokenCounter, type TokenCounter } from './gateway/usage/token-counter.ts'
 import { callerOf, requireCaller } from './http/caller.ts'
 import { type ApiRouteInput, chatRoute } from './http/chat-route.ts'
 import { completionsRoute } from './http/completions-route.ts'
 import { embeddingsRoute } from './http/embeddings-route.ts'
-import { createEventStreams, type EventStreams } from './http/event-stream.ts'
+import { createEventStreams } from './http/event-stream.ts'
 import { type Sockets, watchSockets } from './http/listener/sockets.ts'
 import { followCertificate } from './http/listener/tls.ts'
 import { messagesRoute } from './http/messages-route.ts'
@@ -68,7 +52,6 @@ import { type BodyBudget, bodyCaps, createBodyBudget } from './http/request-body
 import { rerankRoute } from './http/rerank-route.ts'
 import { responsesRoute } from './http/responses-route.ts'
 import { createHttpServer, type ServerInput } from './http/server.ts'
-import { LEASE_MS } from './jobs/instance-lease.ts'
 import type { JobKind } from './jobs/job.ts'
 import { messagesApi } from './protocols/anthropic-messages/client/index.ts'
 import type { ClientApi } from './protocols/client-api.ts'
@@ -279,24 +262,11 @@ function publishAddress({ server }: FastifyInstance, { host, tls }: Config['serv
   })
 }
 
-interface Parts {
-  readonly runtime: Runtime
-  readonly money: Money
+interface Parts extends ControlPlaneParts {
   readonly limits: Limits
   readonly streams: Streams
-  readonly identity: Identity
-  readonly webhooks: Webhooks
-  readonly agents: Agents
-  /** The accounts' own credentials at providers. */
-  readonly byok: ProviderCredentials
-  readonly guardrails: Guardrails
-  readonly payments: Payments
-  /** Publishes completions that have just ended. */
-  readonly completionStreams: EventStreams
   readonly gateway: Gateway
-  readonly providers: ProviderWatch
   readonly bodies: Bodies
-  readonly telemetry: Telemetry
   readonly metrics: Metrics
   readonly draining: () => boolean
 }
@@ -323,7 +293,14 @@ async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts)
   docsRoute(server)
   await identity.addRoutes(server)
   await parts.payments.addWebhookRoute(server)
-  await server.register(async (app) => addApi(app, input, parts), { prefix: '/v1' })
+  await server.register(
+    async (app) => {
+      documentErrors(app)
+      await addModelApi(app, input, parts)
+      await addControlPlane(app, input, parts)
+    },
+    { prefix: '/v1' },
+  )
   // Clients are often given a base URL without /v1.
   await server.register(async (app) => {
     app.addHook('onRoute', (route) => {
@@ -331,73 +308,6 @@ async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts)
     })
     await addModelApi(app, input, parts)
   })
-}
-
-async function addApi(app: FastifyInstance, input: AppInput, parts: ApiParts): Promise<void> {
-  const { database, secret } = input
-  const { runtime, money, identity, webhooks, agents, completionStreams: listeners } = parts
-  const { instanceId, wake } = money
-  const { writeAudit } = identity
-  const { authenticate, refresh: changed } = identity.authentication
-  const deps: FeatureDeps = { db: database.db, now: runtime.now, ids: runtime.ids, callerOf }
-  const cursorKey = deriveKey(secret, 'cursors')
-  const budgets = createBudgets({ ...deps, writeAudit })
-  const plans = () => ({ all: runtime.config().plans, standard: runtime.config().accounts.default_plan })
-  documentErrors(app)
-  await addModelApi(app, input, parts)
-  await app.register(
-    keysRoutes({ ...deps, budgets, cursorKey, changed, writeAudit, maxKeys: () => runtime.config().accounts.max_keys }),
-  )
-  const unlimitedCreditUsd = (plan: string) =>
-    runtime.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
-  const kindOf = (model: string): ModelKind => runtime.models().find(model)?.kind ?? 'chat'
-  await app.register(usageRoutes({ ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd, kindOf }))
-  await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log: input.log }))
-  await app.register(ledgerRoutes({ ...deps, cursorKey }))
-  await app.register(budgetsRoutes({ ...deps, budgets, cursorKey, writeAudit }))
-  await app.register(invoicesRoutes({ ...deps, cursorKey }))
-  await app.register(accountRoutes({ ...deps, budgets, credit: money.creditService, plans, changed, writeAudit }))
-  await app.register(
-    accountsAdminRoutes({ ...deps, budgets, cursorKey, plans, credit: money.creditService, changed, writeAudit }),
-  )
-  await app.register(creditAdminRoutes({ ...deps, credit: money.creditService, writeAudit }))
-  await parts.telemetry.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
-  await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
-  await parts.guardrails.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
-  await parts.payments.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
-  await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
-  await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })
-  await agents.addApiRoutes(app, { ...deps, cursorKey, inTeam: identity.inTeam, authenticate, instanceId, wake })
-  await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
-}
-
-interface OperatorDeps extends FeatureDeps {
-  /** Signs the cursors of lists. */
-  readonly cursorKey: Uint8Array
-}
-
-async function addOperatorRoutes(
-  app: FastifyInstance,
-  deps: OperatorDeps,
-  { input, parts }: { readonly input: AppInput; readonly parts: Parts },
-): Promise<void> {
-  const { runtime, identity, agents } = parts
-  const { writeAudit } = identity
-  const { recentCalls } = parts.providers
-  await app.register(providersRoutes({ ...deps, status: runtime.health.status, recentCalls }))
-  await app.register(priceEndsRoute({ ...deps, models: runtime.models, now: runtime.now }))
-  const probe = (name: string, waitMs: number) => {
-    const target = runtime.upstreams.find(name)
-    return target && probeProvider(target, waitMs)
-  }
-  await app.register(providerProbeRoute({ ...deps, probe, clock: runtime.clock, writeAudit }))
-  const settings = () => ({ file: runtime.config().file, settings: explainConfig(runtime.config()) })
-  await app.register(configRoutes({ settings }))
-  await app.register(storedSettingsRoutes({ ...deps, ...runtime.stored, writeAudit, schemas: ENTRY_SCHEMAS }))
-  await app.register(instancesRoutes({ ...deps, goneAfterMs: LEASE_MS }))
-  const availability = input.role === 'api' ? undefined : agents.availability
-  const { backend } = input.config.agents.sandbox
-  await app.register(agentsStateRoute({ backend, availability, active: agents.active }))
 }
 
 /** The endpoints of OpenAI clients. */
