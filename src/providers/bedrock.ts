@@ -5,9 +5,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import { bedrockEmbeddings } from '../protocols/bedrock-converse/embeddings.ts'
 import { bedrockConverse } from '../protocols/bedrock-converse/index.ts'
-import { bedrockRerank } from '../protocols/bedrock-converse/rerank.ts'
+import { bedrockEmbeddings, bedrockRerank } from '../protocols/bedrock-converse/invoke-model.ts'
 import {
   type Authorize,
   bearer,

@@ -5,9 +5,8 @@ import { type Forwarding, forwardedFields, pricedField } from '../body-fields.ts
 import { checkStops, outputLimitOf, unsupportedParameter, withoutCustomTools } from '../parameters.ts'
 import type { RenderTarget, UpstreamProtocol, WireRequest } from '../protocol.ts'
 import { sentServerTools } from '../server-tools.ts'
-import { renderMessages } from './messages.ts'
+import { placeResults, renderMessages } from './messages.ts'
 import type { Body, Hint, OpenAiChatOptions, Refusable } from './options.ts'
-import { placeResults } from './results.ts'
 
 interface Dialect {
   readonly options: OpenAiChatOptions

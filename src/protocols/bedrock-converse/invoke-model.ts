@@ -1,16 +1,19 @@
 /**
- * Embeddings by InvokeModel, whose body is each maker's own: Titan (one text a call) and Cohere.
+ * Embeddings and ranking by InvokeModel, whose bodies are those of each maker: Titan (one text a call) and Cohere; Amazon's
+ * Rerank has the body of Cohere's.
  *
  * Sources, read 2026-11-24: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html,
- * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html,
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/rerank-supported.html
  */
 import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { EmbeddingTask } from '../../domain/task.ts'
-import { isRecord } from '../../lib/json.ts'
+import { isRecord, type Json } from '../../lib/json.ts'
 import { type Fields, forwardedFields } from '../body-fields.ts'
 import { unsupportedParameter } from '../parameters.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from '../protocol.ts'
+import { rerank } from '../rerank/index.ts'
 import { count } from '../usage-fields.ts'
 import { vectorEvents } from '../vectors.ts'
 import { parseAnswerObject, taskOf, textInputs, wholeAnswers } from '../whole-answers.ts'
@@ -29,8 +32,11 @@ function renderRequest(request: ChatRequest, target: RenderTarget): WireRequest 
   const fields = forwardedFields(request, { known: KNOWN, target, warnings })
   if (request.user !== undefined) warnings.add('user')
   const body = bodyOf(target.model, task, fields)
-  const path = `/model/${encodeURIComponent(target.model)}/invoke`
-  return { path, body: JSON.stringify(body), warnings: [...warnings] }
+  return { path: invokePath(target.model), body: JSON.stringify(body), warnings: [...warnings] }
+}
+
+function invokePath(model: string): string {
+  return `/model/${encodeURIComponent(model)}/invoke`
 }
 
 /** @param model May begin with a region, or be the name of a profile. */
@@ -57,4 +63,15 @@ function parseResponse(body: string): ChatEvent[] {
   const floats = isRecord(embeddings) ? embeddings['float'] : embeddings
   if (!Array.isArray(floats)) throw brokenAnswer('The provider answered without embeddings.')
   return vectorEvents(floats, undefined)
+}
+
+export function bedrockRerank(): UpstreamProtocol {
+  return { ...rerank({ searches: 'counted', request: invocation }), id: 'bedrock-rerank', parseError }
+}
+
+/** @param model May begin with a region, or be the name of a profile. */
+function invocation({ model, ...body }: Json): { readonly path: string; readonly body: Json } {
+  const name = String(model)
+  const version = name.includes('cohere.') ? { api_version: 2 } : {}
+  return { path: invokePath(name), body: { ...body, ...version } }
 }
