@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import type { Browser, Download, Page } from 'playwright-core'
+import type { Browser, Download, Locator, Page } from 'playwright-core'
 import { decimalText, toNano } from '../../dashboard/src/lib/money.ts'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
@@ -41,6 +41,11 @@ function amountIn(text: string): bigint {
   return BigInt(`${minus === '' ? '' : '-'}${whole}${fraction.padEnd(9, '0')}`)
 }
 
+/** The last amount in an element, with all its digits: those are in its title. */
+async function exactIn(within: Locator): Promise<bigint> {
+  return amountIn((await within.locator('[title*="$"]').last().getAttribute('title')) ?? '')
+}
+
 interface LedgerRow {
   readonly kind: string
   readonly amount_usd: number
@@ -54,7 +59,7 @@ test('J4: a statement, the ledger and usage are the same to the last digit, and 
   const { data: rows } = (await ask(`/v1/ledger?limit=100&${period}`)).json<{ data: LedgerRow[] }>()
   const usage = (await ask(`/v1/usage?${period}`)).json<{ total_cost_usd: number }>()
   const page = await dashboard.open(t, browser, `/billing?month=${month}`)
-  const shown = async (name: string) => amountIn(await line(page, name).innerText())
+  const shown = async (name: string) => exactIn(line(page, name))
   const kinds = { Grants: 'grant', Purchases: 'purchase', Refunds: 'refund', Charges: 'charge', Expiries: 'expiry' }
   let balance = await shown('Opening balance')
   for (const [name, kind] of Object.entries(kinds)) {
@@ -63,7 +68,7 @@ test('J4: a statement, the ledger and usage are the same to the last digit, and 
     balance += ofLedger
   }
   assert.equal(await shown('Closing balance'), balance)
-  assert.equal(amountIn(await page.getByRole('row', { name: /^Total/ }).innerText()), toNano(usage.total_cost_usd))
+  assert.equal(await exactIn(page.getByRole('row', { name: /^Total/ })), toNano(usage.total_cost_usd))
   const lastDay = new Date(Date.parse(next) - 1).toISOString().slice(0, 10)
   const model = await page.getByRole('link', { name: 'gpt-5.4-mini' }).getAttribute('href')
   assert.match(String(model), new RegExp(`^/app/requests\\?range=custom&from=${month}-01&to=${lastDay}&model=gpt-5`))
@@ -132,7 +137,7 @@ test('an invoice is opened, adds up, is downloaded as it is, and is printed with
   const [invoice] = data
   assert.ok(invoice)
   const row = page.getByRole('group', { name: 'Invoices' }).locator('tbody tr').first()
-  assert.equal(amountIn((await row.getByRole('cell').nth(2).innerText()) ?? ''), toNano(invoice.total_usd))
+  assert.equal(await exactIn(row.getByRole('cell').nth(2)), toNano(invoice.total_usd))
   await row.getByRole('button', { name: 'Download invoice 2' }).click()
   const [json] = await Promise.all([
     page.waitForEvent('download'),
@@ -142,7 +147,7 @@ test('an invoice is opened, adds up, is downloaded as it is, and is printed with
   await row.getByRole('link').click()
   await page.waitForURL(`**/billing/invoices/${invoice.id}`)
   await page.getByText('Price corrected to that of the contract').waitFor()
-  assert.equal(amountIn(await page.locator('p', { hasText: 'Total for' }).innerText()), toNano(invoice.total_usd))
+  assert.equal(await exactIn(page.locator('p', { hasText: 'Total for' })), toNano(invoice.total_usd))
   assert.equal(await addedUp(page), decimalText(toNano(invoice.total_usd)))
   await button(page, 'Download').click()
   const [csv] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'CSV' }).click()])
@@ -219,7 +224,7 @@ async function describedBy(page: Page, label: string): Promise<string> {
 /** What lines and adjustments of the invoice that is shown come to. */
 async function addedUp(page: Page): Promise<string> {
   const rows = page.locator('table:has(caption:text-matches("^(Usage|Adjustments)$")) tbody tr')
-  const texts = await rows.locator('td:last-child').allInnerTexts()
-  assert.ok(texts.length >= 4)
-  return decimalText(texts.reduce((sum, text) => sum + amountIn(text), 0n))
+  const amounts = await Promise.all((await rows.locator('td:last-child').all()).map(exactIn))
+  assert.ok(amounts.length >= 4)
+  return decimalText(amounts.reduce((sum, amount) => sum + amount, 0n))
 }

@@ -75,7 +75,7 @@ test('the view asks once, and lists what the API lists', async (t) => {
     list.data.map(({ id }) => id),
   )
   assert.deepEqual((await rows(page).first().innerText()).split(/\s*\t\s*/).slice(1, 9), [
-    ...['Client left', 'gpt-5.4-mini', 'openai', 'Checkout service', '7', '1', '3', '$0.000037625'],
+    ...['Client left', 'gpt-5.4-mini', 'openai', 'Checkout service', '7', '1', '3', '$0.000038'],
   ])
 })
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  formatBriefUsd,
   formatBytes,
   formatCompact,
   formatCount,
+  formatExactUsd,
   formatMs,
   formatPercent,
   formatPrice,
@@ -15,45 +15,43 @@ import {
 } from './format.ts'
 import { toNano } from './money.ts'
 
-test('totals are to the cent, halves away from zero', () => {
-  assert.equal(formatUsd(1234.56, 'total'), '$1,234.56')
-  assert.equal(formatUsd(1.005, 'total'), '$1.01')
-  assert.equal(formatUsd(-1.005, 'total'), '−$1.01')
-  assert.equal(formatUsd(0.004999999, 'total'), '$0.00')
-  assert.equal(formatUsd(1_234_567.999, 'total'), '$1,234,568.00')
-})
-
-test('amounts in brief are to the cent, and below a cent of two digits', () => {
-  assert.equal(formatBriefUsd(1234.567), '$1,234.57')
-  assert.equal(formatBriefUsd(0), '$0.00')
-  assert.equal(formatBriefUsd(0.01), '$0.01')
-  assert.equal(formatBriefUsd(0.004217), '$0.0042')
-  assert.equal(formatBriefUsd(-0.0000019), '−$0.0000019')
-  assert.equal(formatBriefUsd(1e-9), '$0.000000001')
-})
-
-test('rows have every digit, two decimals at least', () => {
-  assert.equal(formatUsd(0.0007895), '$0.0007895')
-  assert.equal(formatUsd(1e-9), '$0.000000001')
-  assert.equal(formatUsd(-1), '−$1.00')
-  assert.equal(formatUsd(12.5), '$12.50')
-  assert.equal(formatUsd(1234.567), '$1,234.567')
+test('amounts are to the cent, halves away from zero, and below a cent of two digits', () => {
+  assert.equal(formatUsd(1234.56), '$1,234.56')
+  assert.equal(formatUsd(1.005), '$1.01')
+  assert.equal(formatUsd(-1.005), '−$1.01')
+  assert.equal(formatUsd(0.004999999), '$0.005')
+  assert.equal(formatUsd(0.0099999), '$0.01')
+  assert.equal(formatUsd(1_234_567.999), '$1,234,568.00')
+  assert.equal(formatUsd(1234.567), '$1,234.57')
   assert.equal(formatUsd(0), '$0.00')
-  assert.equal(formatUsd(-0), '$0.00')
+  assert.equal(formatUsd(0.01), '$0.01')
+  assert.equal(formatUsd(0.004217), '$0.0042')
+  assert.equal(formatUsd(-0.0000019), '−$0.0000019')
+  assert.equal(formatUsd(1e-9), '$0.000000001')
 })
 
-test('a row loses nothing, and is zero only for zero', () => {
+test('exact amounts have every digit, two decimals at least', () => {
+  assert.equal(formatExactUsd(0.0007895), '$0.0007895')
+  assert.equal(formatExactUsd(1e-9), '$0.000000001')
+  assert.equal(formatExactUsd(-1), '−$1.00')
+  assert.equal(formatExactUsd(12.5), '$12.50')
+  assert.equal(formatExactUsd(1234.567), '$1,234.567')
+  assert.equal(formatExactUsd(0), '$0.00')
+  assert.equal(formatExactUsd(-0), '$0.00')
+})
+
+test('an exact amount loses nothing, and is zero only for zero', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -8_000_000_000_000_000n, max: 8_000_000_000_000_000n }), (nano) => {
       const usd = Number(nano) / 1e9
-      const read = Number(formatUsd(usd).replace('−', '-').replaceAll(/[$,]/g, ''))
+      const read = Number(formatExactUsd(usd).replace('−', '-').replaceAll(/[$,]/g, ''))
       assert.equal(toNano(read), toNano(usd))
     }),
   )
 })
 
 test('a total that rounds to nothing has no sign', () => {
-  assert.equal(formatUsd(-0.001, 'total'), '$0.00')
+  assert.equal(formatExactUsd(-1e-10), '$0.00')
 })
 
 test('what is not known is a dash', () => {

@@ -21,14 +21,19 @@ function withNumber(value: number, write: (magnitude: number) => string): string
 }
 
 /**
- * `total`: to the cent, halves away from zero, `$1,234.56`. `row`: every digit that the amount has, at least two and at
- * most nine decimals, `$0.0007895`, so that rows add up to what is written below them.
+ * To the cent, halves away from zero, `$1,234.56`; below a cent the two digits that say something, `$0.0042`. The exact
+ * amount belongs nearby.
  */
-export function formatUsd(usd: number, style: 'total' | 'row' = 'row'): string {
+export function formatUsd(usd: number): string {
+  const size = Math.abs(usd)
+  if (size > 0 && size < 0.01) return formatExactUsd(Number(usd.toPrecision(2)))
   if (!Number.isFinite(usd)) return DASH
-  const nano = toNano(Math.abs(usd))
-  const shown = style === 'total' ? ((nano + NANO_PER_CENT / 2n) / NANO_PER_CENT) * NANO_PER_CENT : nano
-  return signed(usd < 0, dollars(shown))
+  return signed(usd < 0, dollars(((toNano(size) + NANO_PER_CENT / 2n) / NANO_PER_CENT) * NANO_PER_CENT))
+}
+
+/** Every digit that the amount has, at least two and at most nine decimals: `$0.0007895`. */
+export function formatExactUsd(usd: number): string {
+  return Number.isFinite(usd) ? signed(usd < 0, dollars(toNano(Math.abs(usd)))) : DASH
 }
 
 /** `$1,234.50`: two decimals, more only where they say something. */
@@ -37,15 +42,9 @@ function dollars(nano: bigint): string {
   return `$${whole.format(BigInt(units))}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
 }
 
-/** Cents, and below a cent the two digits that say something: `$12.35`, `$0.0042`. The exact amount belongs nearby. */
-export function formatBriefUsd(usd: number): string {
-  const size = Math.abs(usd)
-  return size === 0 || size >= 0.01 ? formatUsd(usd, 'total') : formatUsd(Number(usd.toPrecision(2)))
-}
-
 /** A price per million tokens, `$2.50`; a dash for one that is not known. */
 export function formatPrice(usdPerMillion: number | null): string {
-  return usdPerMillion === null ? DASH : formatUsd(usdPerMillion)
+  return usdPerMillion === null ? DASH : formatExactUsd(usdPerMillion)
 }
 
 /** `12,345` */

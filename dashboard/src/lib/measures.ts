@@ -1,5 +1,5 @@
 /** The three things that usage is measured in. Dollars are counted in whole nano-dollars, so that every sum is exact. */
-import { formatCompact, formatCount, formatUsd } from './format.ts'
+import { formatCompact, formatCount, formatExactUsd } from './format.ts'
 import { fromNano, toNano } from './money.ts'
 
 export const METRICS = ['spend', 'requests', 'tokens'] as const
@@ -20,7 +20,7 @@ export function amountOf(counts: Counts, metric: Metric): bigint {
 
 /** Exact up to nine million dollars: until then, nano-dollars are integers that a number can be. */
 export function formatAmount(metric: Metric, amount: number): string {
-  return metric === 'spend' ? formatUsd(fromNano(BigInt(Math.round(amount)))) : formatCount(amount)
+  return metric === 'spend' ? formatExactUsd(fromNano(BigInt(Math.round(amount)))) : formatCount(amount)
 }
 
 const NANO_PER_USD = 1e9
@@ -30,12 +30,7 @@ export function formatTick(metric: Metric, amount: number): string {
   if (metric !== 'spend') return formatCompact(amount)
   const usd = amount / NANO_PER_USD
   if (usd >= 1000) return `$${formatCompact(usd)}`
-  return formatUsd(usd).replace(/\.00$/, '')
-}
-
-/** The one number above everything: cents, unless cents would hide what there is. */
-export function formatHeadline(usd: number): string {
-  return formatUsd(usd, Math.abs(usd) < 1 ? 'row' : 'total')
+  return formatExactUsd(usd).replace(/\.00$/, '')
 }
 
 /**

@@ -21,7 +21,7 @@ export function BalanceChip() {
   if (data === undefined) return null
   const { credit_remaining_usd: left, unlimited } = data
   const isOut = !unlimited && left <= 0
-  const text = unlimited ? 'No limit' : `${formatUsd(left, 'total')} left`
+  const text = unlimited ? 'No limit' : `${formatUsd(left)} left`
   const content = (
     <>
       <Wallet aria-hidden="true" className="size-4" />

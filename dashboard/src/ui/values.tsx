@@ -1,6 +1,6 @@
 /** Single values as they stand in rows, totals and lists. */
 import type { ReactNode } from 'react'
-import { formatBriefUsd, formatCount, formatMs, formatUsd } from '../lib/format.ts'
+import { formatCount, formatExactUsd, formatMs, formatUsd } from '../lib/format.ts'
 import { formatDateTime, relativeTime } from '../lib/time.ts'
 import { classNames } from './class-names.ts'
 import { useNow, useTimeZone } from './time-zone.ts'
@@ -17,17 +17,22 @@ export function Dash() {
   )
 }
 
-/** An amount of US dollars. */
-export function Usd({ value, style = 'row' }: { readonly value: Maybe<number>; readonly style?: 'total' | 'row' }) {
-  if (value === null || value === undefined) return <Dash />
-  return <span className="whitespace-nowrap tabular-nums">{formatUsd(value, style)}</span>
+interface UsdProps {
+  readonly value: Maybe<number>
+  /** With all its digits, in details; otherwise they are in the title. */
+  readonly exact?: boolean
+  /** With a plus where it is more than nothing. */
+  readonly signed?: boolean
 }
 
-/** An amount in brief; all its digits are in the title. */
-export function Amount({ value }: { readonly value: number }) {
+/** An amount of US dollars. */
+export function Usd({ value, exact = false, signed = false }: UsdProps) {
+  if (value === null || value === undefined) return <Dash />
+  const all = formatExactUsd(value)
   return (
-    <span title={formatUsd(value)} className="whitespace-nowrap tabular-nums">
-      {formatBriefUsd(value)}
+    <span title={all} className="whitespace-nowrap tabular-nums">
+      {signed && value > 0 && '+'}
+      {exact ? all : formatUsd(value)}
     </span>
   )
 }

@@ -67,7 +67,7 @@ function Facts({ agent, work }: Omit<AgentFactsProps, 'connection'>) {
       <Fact label="Model">{visibleName(agent.model)}</Fact>
       <Fact label="Cost">
         <Link to="/requests" search={{ agent_id: agent.id }} className="text-accent underline">
-          <Usd value={cost} />
+          <Usd value={cost} exact />
           <span className="sr-only">, see its requests</span>
         </Link>
       </Fact>

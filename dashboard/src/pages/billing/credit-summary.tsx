@@ -56,19 +56,19 @@ function Balance({ month }: Pick<SummaryProps, 'month'>) {
   const { credit_remaining_usd: balance, held_usd: held, unlimited } = month
   const holds = held === 0 ? 'No holds' : `${formatUsd(held)} held by requests in flight`
   if (unlimited) return <Stat label="Balance" value="No limit" hint="Postpaid" />
-  return <Stat label="Balance" value={formatUsd(balance, 'total')} hint={holds} />
+  return <Stat label="Balance" value={formatUsd(balance)} hint={holds} />
 }
 
 function Allowance({ account: { allowance_usd: left } }: Pick<SummaryProps, 'account'>) {
   const resets = formatDate(`${addMonths(monthAt(useNow()), 1)}-01`)
   const hint = left === 0 ? `Next month begins on ${resets}` : `Expires on ${resets}, 00:00 UTC`
-  return <Stat label="Allowance left" value={formatUsd(left, 'total')} hint={hint} />
+  return <Stat label="Allowance left" value={formatUsd(left)} hint={hint} />
 }
 
 function Spent({ account: { monthly_budget_usd: budget }, month }: SummaryProps) {
   const { total_cost_usd: cost } = month
   const name = monthName(monthAt(useNow()))
-  if (budget === null) return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint="No budget set" />
+  if (budget === null) return <Stat label={`Used in ${name}`} value={formatUsd(cost)} hint="No budget set" />
   const share = budget === 0 ? 1 : cost / budget
   const hint = (
     <>
@@ -76,7 +76,7 @@ function Spent({ account: { monthly_budget_usd: budget }, month }: SummaryProps)
       <UsedBar share={share} className="mt-1.5" />
     </>
   )
-  return <Stat label={`Used in ${name}`} value={formatUsd(cost, 'total')} hint={hint} />
+  return <Stat label={`Used in ${name}`} value={formatUsd(cost)} hint={hint} />
 }
 
 function DaysLeft() {
@@ -84,7 +84,7 @@ function DaysLeft() {
   const label = 'Credit lasts'
   if (known === undefined) return <Stat label={label} value={<Skeleton className="my-1 h-5 w-20" />} />
   const { lasting, perDayUsd, hasLimits } = known
-  const rate = `${formatUsd(perDayUsd, 'total')} a day in the last 7 days`
+  const rate = `${formatUsd(perDayUsd)} a day in the last 7 days`
   if (!hasLimits) return <Stat label={label} value="No limit" hint={rate} />
   if (perDayUsd <= 0 && lasting === undefined)
     return <Stat label={label} value="—" hint="No usage in the last 7 days" />

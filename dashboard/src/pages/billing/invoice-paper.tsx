@@ -1,11 +1,12 @@
-/** An invoice as it is printed. Amounts are exact; what is listed adds up to what is below it. */
+/** An invoice as it is printed. What is listed adds up to what is below it; exact amounts are in titles and files. */
 import type { ReactNode } from 'react'
-import { formatCount, formatUsd, plural } from '../../lib/format.ts'
+import { formatCount, plural } from '../../lib/format.ts'
 import { sumUsd } from '../../lib/money.ts'
 import { formatDate, formatDateTime, monthName } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { classNames } from '../../ui/class-names.ts'
 import { Card, Section } from '../../ui/page.tsx'
+import { Usd } from '../../ui/values.tsx'
 import { KIND_WORDS, RequestLink } from './ledger-view.tsx'
 import { boundsOf } from './months.ts'
 import type { Invoice } from './queries.ts'
@@ -18,7 +19,9 @@ export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
       <InvoiceAdjustments invoice={invoice} />
       <p className="flex flex-wrap items-baseline justify-between gap-x-4 rounded-lg border border-line bg-sunken px-4 py-3">
         <span className="font-medium">Total for {monthName(invoice.period_start)}</span>
-        <strong className="text-xl font-semibold tabular-nums">{formatUsd(invoice.total_usd)}</strong>
+        <strong className="text-xl font-semibold">
+          <Usd value={invoice.total_usd} />
+        </strong>
       </p>
       <CreditOfMonth invoice={invoice} />
       <footer className="border-t border-line pt-3 text-xs break-words text-soft">
@@ -309,5 +312,9 @@ function TextCell({ children, roomy = false }: { readonly children?: ReactNode; 
 }
 
 function AmountCell({ value }: { readonly value: number }) {
-  return <TextCell>{formatUsd(value)}</TextCell>
+  return (
+    <TextCell>
+      <Usd value={value} />
+    </TextCell>
+  )
 }

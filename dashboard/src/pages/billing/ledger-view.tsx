@@ -1,7 +1,6 @@
 /** Every movement of credit, with what caused it. */
 import { useQuery } from '@tanstack/react-query'
 import { Ban, BookOpen, CircleMinus, CreditCard, Gift, type LucideIcon, Minus, Undo2 } from 'lucide-react'
-import { formatUsd } from '../../lib/format.ts'
 import { monthName } from '../../lib/time.ts'
 import { accountQuery } from '../../shell/lasting.ts'
 import { AppLink } from '../../ui/app-link.tsx'
@@ -86,7 +85,7 @@ function Filters({ filter, onChange }: { readonly filter: Filter; readonly onCha
 const COLUMNS: readonly Column<LedgerEntry>[] = [
   { id: 'time', header: 'Time', primary: true, cell: ({ created_at }) => <Time iso={created_at} /> },
   { id: 'kind', header: 'Kind', cell: ({ kind }) => <KindLabel kind={kind} /> },
-  { id: 'amount', header: 'Amount', align: 'right', cell: ({ amount_usd }) => <SignedUsd value={amount_usd} /> },
+  { id: 'amount', header: 'Amount', align: 'right', cell: ({ amount_usd }) => <Usd value={amount_usd} signed /> },
   { id: 'balance', header: 'Balance after', align: 'right', cell: ({ balance_usd }) => <Usd value={balance_usd} /> },
   { id: 'cause', header: 'Cause', cell: (entry) => <Cause entry={entry} /> },
   { id: 'note', header: 'Note', cell: ({ note }) => (note === null ? <Dash /> : <Note text={note} />) },
@@ -180,16 +179,6 @@ function KindLabel({ kind }: { readonly kind: LedgerKind }) {
     <span className="inline-flex items-center gap-1.5 whitespace-nowrap">
       <Icon aria-hidden className="size-3.5 text-faint" />
       {one}
-    </span>
-  )
-}
-
-/** `+$25.00`, `−$0.0012`: to the last digit. */
-export function SignedUsd({ value }: { readonly value: number }) {
-  return (
-    <span className="whitespace-nowrap tabular-nums">
-      {value > 0 && '+'}
-      {formatUsd(value)}
     </span>
   )
 }

@@ -14,7 +14,7 @@ import { type Column, Table } from '../../ui/table/table.tsx'
 import { useNow } from '../../ui/time-zone.ts'
 import { Tokens, Usd } from '../../ui/values.tsx'
 import { saveFile } from './downloads.ts'
-import { KIND_WORDS, SignedUsd } from './ledger-view.tsx'
+import { KIND_WORDS } from './ledger-view.tsx'
 import { addMonths, boundsOf, monthAt, monthsBack } from './months.ts'
 import { type Statement, statementQuery } from './queries.ts'
 import type { LedgerKind } from './search.ts'
@@ -90,7 +90,9 @@ function BalanceLine({ name, value }: { readonly name: string; readonly value: n
   return (
     <div className="flex justify-between gap-4 border-line px-4 py-2 font-semibold text-ink first:border-b last:border-t">
       <dt>{name}</dt>
-      <dd>{formatUsd(value)}</dd>
+      <dd>
+        <Usd value={value} />
+      </dd>
     </div>
   )
 }
@@ -121,7 +123,7 @@ function MovementLine({ kind, value, month }: MovementLineProps) {
         <span className="ml-2 hidden text-sm text-soft sm:inline">{meaning}</span>
       </dt>
       <dd className={value === 0 ? 'text-soft' : 'text-ink'}>
-        <SignedUsd value={value} />
+        <Usd value={value} signed />
       </dd>
     </div>
   )

@@ -29,7 +29,7 @@ export function BalanceCard({ range }: { readonly range: HomeRange }) {
         ) : (
           <Stat
             label="Left to spend"
-            value={formatUsd(left, 'total')}
+            value={formatUsd(left)}
             hint={held > 0 ? `${formatUsd(held)} held by requests in flight` : undefined}
           />
         )}
@@ -44,7 +44,7 @@ function Unlimited({ spent, period }: { readonly spent: number; readonly period:
     <div>
       <Stat label="Left to spend" value="No limit" />
       <p className="mt-1 text-sm text-soft">
-        The plan of this account has no limit. {formatUsd(spent, 'total')} in the {period.toLowerCase()}.
+        The plan of this account has no limit. {formatUsd(spent)} in the {period.toLowerCase()}.
       </p>
     </div>
   )

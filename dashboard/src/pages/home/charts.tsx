@@ -1,6 +1,6 @@
 /** The four charts: requests by model, time to the first token, tokens in and out, spend by model. */
 import { useQuery } from '@tanstack/react-query'
-import { formatCompact, formatCount, formatMs, formatUsd, plural } from '../../lib/format.ts'
+import { formatCompact, formatCount, formatExactUsd, formatMs, formatUsd, plural } from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import {
   ChartFrame,
@@ -144,20 +144,15 @@ const KINDS: Readonly<Record<Kind, KindWords>> = {
   cost: {
     title: 'Spend by model',
     of: (report) => report.total_cost_usd,
-    text: spendText,
-    format: (usd) => formatUsd(usd),
-    formatTick: (usd) => formatUsd(usd),
+    text: formatUsd,
+    format: formatExactUsd,
+    formatTick: formatExactUsd,
     target: (range) => ({ to: '/usage', search: { range, metric: 'spend' } }),
   },
 }
 
 /** In CSS pixels: all four are seen at once on a laptop. */
 const CHART_HEIGHT = 168
-
-/** To the cent, and exactly where that would be nothing. */
-function spendText(usd: number): string {
-  return formatUsd(usd, usd !== 0 && Math.abs(usd) < 0.01 ? 'row' : 'total')
-}
 
 function TotalLink({ target, text }: { readonly target: LinkTarget; readonly text: string }) {
   return (

@@ -1,6 +1,6 @@
 /** What a price has beyond its four usual rates, in words. */
 import type { ListedModel } from '../../api/models.ts'
-import { formatCount, formatPrice, formatUsd } from '../../lib/format.ts'
+import { formatCount, formatExactUsd, formatPrice } from '../../lib/format.ts'
 import { fromNano, toNano } from '../../lib/money.ts'
 import { formatDate } from '../../lib/time.ts'
 
@@ -45,9 +45,9 @@ export function tariffRows(pricing: Pricing): readonly TariffRow[] {
       ...own.map(tierRow).map(({ label, value }) => ({ label: `“${name}”, ${label.toLowerCase()}`, value })),
     ]),
     ...discounts.map(({ from, until, ...rates }) => ({ label: `${from} to ${until} UTC`, value: ratesText(rates) })),
-    ...(request === undefined ? [] : [{ label: 'Each request', value: formatUsd(request) }]),
-    ...(image === undefined ? [] : [{ label: 'Each image', value: formatUsd(image) }]),
-    ...Object.entries(tools).map(([name, usd]) => ({ label: `1,000 uses of ${name}`, value: formatUsd(usd) })),
+    ...(request === undefined ? [] : [{ label: 'Each request', value: formatExactUsd(request) }]),
+    ...(image === undefined ? [] : [{ label: 'Each image', value: formatExactUsd(image) }]),
+    ...Object.entries(tools).map(([name, usd]) => ({ label: `1,000 uses of ${name}`, value: formatExactUsd(usd) })),
     ...(starts === undefined ? [] : [{ label: 'Since', value: formatDate(starts, 'utc') }]),
     ...(ends === undefined ? [] : [{ label: 'Ends', value: formatDate(ends, 'utc') }]),
     ...successors.map((next) => ({

@@ -1,5 +1,5 @@
 /** How the cost of a request came about. */
-import { formatCount, formatPrice, formatUsd } from '../../lib/format.ts'
+import { formatCount, formatExactUsd, formatPrice } from '../../lib/format.ts'
 import { CopyableText } from '../../ui/copy.tsx'
 import { type Column, Table } from '../../ui/table/table.tsx'
 import { arithmeticOf, picoOf, picoText } from './cost.ts'
@@ -28,7 +28,8 @@ export function CostSection({ completion }: { readonly completion: WholeCompleti
       )}
       {unbilled > 0 && (
         <p className="rounded-lg bg-info-soft px-3 py-2 text-sm text-ink">
-          {formatUsd(cost)} were charged: the other {formatUsd(unbilled)} are beyond the account’s overrun cap.
+          {formatExactUsd(cost)} were charged: the other {formatExactUsd(unbilled)} are beyond the account’s overrun
+          cap.
         </p>
       )}
     </div>
@@ -44,7 +45,7 @@ function Lines({ pricing, cost }: { readonly pricing: Pricing; readonly cost: nu
         columns={COLUMNS}
         rows={pricing.lines}
         rowKey={({ kind, name = '', above_prompt_tokens: above = '' }) => `${kind} ${name} ${above}`}
-        totals={{ cost: formatUsd(cost) }}
+        totals={{ cost: formatExactUsd(cost) }}
       />
       <CopyableText text={formula} label="Copy the calculation">
         <span className="font-mono text-sm tabular-nums">{formula}</span>
@@ -84,7 +85,7 @@ function kindText({ kind, name, above_prompt_tokens: above }: Line): string {
 }
 
 function rateCell({ usd_per_million: rate, usd_per_use: fee }: Line): string {
-  return fee === undefined ? formatPrice(rate) : `${formatUsd(fee)} each`
+  return fee === undefined ? formatPrice(rate) : `${formatExactUsd(fee)} each`
 }
 
 const COLUMNS: readonly Column<Line>[] = [
@@ -101,8 +102,8 @@ function WithoutArithmetic({ completion }: { readonly completion: WholeCompletio
   }
   return (
     <p className="text-soft">
-      <span className="text-ink tabular-nums">{formatUsd(cost)}</span> were charged. The calculation is not available:
-      the price is no longer known, or the charge was corrected.
+      <span className="text-ink tabular-nums">{formatExactUsd(cost)}</span> were charged. The calculation is not
+      available: the price is no longer known, or the charge was corrected.
     </p>
   )
 }

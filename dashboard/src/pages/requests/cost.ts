@@ -1,5 +1,5 @@
 /** The arithmetic of a cost, in whole pico-dollars (10⁻¹² USD): tokens times micro-dollars per million are just that. */
-import { formatCount, formatUsd } from '../../lib/format.ts'
+import { formatCount, formatExactUsd } from '../../lib/format.ts'
 import { fromNano, toNano } from '../../lib/money.ts'
 import type { Pricing } from './queries.ts'
 
@@ -20,11 +20,11 @@ export function arithmeticOf({ lines }: Pick<Pricing, 'lines'>, costUsd: number)
   const products = lines.map((line) =>
     line.uses === undefined
       ? `${formatCount(line.tokens)} × ${rateText(line.usd_per_million)}`
-      : `${formatCount(line.uses)} × ${formatUsd(line.usd_per_use ?? 0)}`,
+      : `${formatCount(line.uses)} × ${formatExactUsd(line.usd_per_use ?? 0)}`,
   )
   const sum = `${products.join(' + ')} = ${picoText(exact)}`
   return {
-    formula: isRounded ? `${sum}, rounded up to ${formatUsd(costUsd)}` : sum,
+    formula: isRounded ? `${sum}, rounded up to ${formatExactUsd(costUsd)}` : sum,
     isRounded,
   }
 }
@@ -37,13 +37,13 @@ export function picoOf({ tokens, usd_per_million: usd, uses = 0, usd_per_use: fe
 
 /** `$10/M`, `$0.125/M` */
 export function rateText(usdPerMillion: number): string {
-  return `${formatUsd(usdPerMillion).replace(/\.00$/, '')}/M`
+  return `${formatExactUsd(usdPerMillion).replace(/\.00$/, '')}/M`
 }
 
 /** With every digit, and cents at least: `$0.00`, `$1.25`, `$0.000197500004`. */
 export function picoText(pico: bigint): string {
   const rest = pico % PICO_PER_NANO
-  if (rest === 0n) return formatUsd(fromNano(pico / PICO_PER_NANO))
+  if (rest === 0n) return formatExactUsd(fromNano(pico / PICO_PER_NANO))
   const digits = pico.toString().padStart(PICO_DIGITS + 1, '0')
   const dollars = formatCount(Number(digits.slice(0, -PICO_DIGITS)))
   return `$${dollars}.${digits.slice(-PICO_DIGITS).replace(/0+$/, '')}`

@@ -85,7 +85,7 @@ function Numbers({ completion }: { readonly completion: WholeCompletion }) {
   const { cost_usd: cost, prompt_tokens: prompt, completion_tokens: output, first_byte_ms: first } = completion
   return (
     <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
-      <Stat label="Cost" value={<Usd value={cost} />} />
+      <Stat label="Cost" value={<Usd value={cost} exact />} />
       <Stat
         label="Tokens"
         value={formatCount(prompt + output)}

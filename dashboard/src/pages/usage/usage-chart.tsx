@@ -2,17 +2,9 @@
 import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { present } from '../../lib/address.ts'
-import { formatCount, formatUsd } from '../../lib/format.ts'
+import { formatCount, formatExactUsd, formatUsd } from '../../lib/format.ts'
 import { GROUP_NAMES } from '../../lib/group-names.ts'
-import {
-  amountOf,
-  changeOf,
-  formatAmount,
-  formatHeadline,
-  formatTick,
-  METRIC_NAMES,
-  type Metric,
-} from '../../lib/measures.ts'
+import { amountOf, changeOf, formatAmount, formatTick, METRIC_NAMES, type Metric } from '../../lib/measures.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { ChartFrame, type ChartPoint, ChartTable, LineChart, StackedBars } from '../../ui/chart/index.ts'
 import { Card, Stat } from '../../ui/page.tsx'
@@ -137,7 +129,7 @@ export function UsageSummary({ report, before, target }: UsageSummaryProps) {
     <Card className="grid grid-cols-1 gap-x-6 gap-y-4 min-[26rem]:grid-cols-2 lg:grid-cols-4">
       <Stat
         label="Spend"
-        value={linked(formatHeadline(report.total_cost_usd), formatUsd(report.total_cost_usd))}
+        value={linked(formatUsd(report.total_cost_usd), formatExactUsd(report.total_cost_usd))}
         change={change('spend')}
       />
       <Stat label="Requests" value={linked(formatCount(report.total_requests))} change={change('requests')} />

@@ -1,7 +1,7 @@
 /** One account: its numbers, and the two things that its operator does with it. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { formatUsd } from '../../../lib/format.ts'
+import { formatExactUsd } from '../../../lib/format.ts'
 import { sumUsd } from '../../../lib/money.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { CopyableId } from '../../../ui/copy.tsx'
@@ -77,9 +77,9 @@ function Figures({ account }: { readonly account: Account }) {
       items={[
         { label: 'Id', value: <CopyableId id={account.id} /> },
         { label: 'Plan', value: account.plan },
-        { label: 'Balance', value: <Usd value={account.balance_usd} /> },
-        { label: 'Held by requests', value: <Usd value={account.held_usd} /> },
-        { label: 'Spent this month', value: <Usd value={account.spent_this_month_usd} /> },
+        { label: 'Balance', value: <Usd value={account.balance_usd} exact /> },
+        { label: 'Held by requests', value: <Usd value={account.held_usd} exact /> },
+        { label: 'Spent this month', value: <Usd value={account.spent_this_month_usd} exact /> },
         { label: 'Members', value: <Tokens value={account.members} /> },
         { label: 'Created', value: <Time iso={account.created_at} /> },
       ]}
@@ -226,8 +226,8 @@ function ConfirmCredit({ account, asked, onClose, onDone }: ConfirmCreditProps) 
   const give = async () => {
     if (asked === undefined) return
     const { amount_usd, balance_usd } = await enterCredit(account.id, asked.body, asked.key)
-    const moved = isDebit ? `lost ${formatUsd(-amount_usd)}` : `got ${formatUsd(amount_usd)}`
-    toast(`“${account.name}” ${moved}; its balance is ${formatUsd(balance_usd)}`)
+    const moved = isDebit ? `lost ${formatExactUsd(-amount_usd)}` : `got ${formatExactUsd(amount_usd)}`
+    toast(`“${account.name}” ${moved}; its balance is ${formatExactUsd(balance_usd)}`)
     onDone()
   }
   const after = sumUsd([account.balance_usd, isDebit ? -usd : usd])
@@ -238,13 +238,13 @@ function ConfirmCredit({ account, asked, onClose, onDone }: ConfirmCreditProps) 
       onOpenChange={(open) => {
         if (!open) onClose()
       }}
-      title={`${name}: ${formatUsd(usd)} for “${account.name}”?`}
-      confirmLabel={`${isDebit ? 'Take' : 'Add'} ${formatUsd(usd)}`}
+      title={`${name}: ${formatExactUsd(usd)} for “${account.name}”?`}
+      confirmLabel={`${isDebit ? 'Take' : 'Add'} ${formatExactUsd(usd)}`}
       onConfirm={give}
     >
       <p>
-        The balance goes from {formatUsd(account.balance_usd)} to {formatUsd(after)}, unless other entries change it
-        meanwhile.
+        The balance goes from {formatExactUsd(account.balance_usd)} to {formatExactUsd(after)}, unless other entries
+        change it meanwhile.
       </p>
       {note !== undefined && <p>Note for the customer: “{note}”</p>}
       <p>Ledger entries cannot be deleted, only corrected by another entry.</p>

@@ -167,14 +167,14 @@ const COLUMNS: readonly Column<Account>[] = [
     id: 'balance',
     header: 'Balance',
     align: 'right',
-    cell: ({ balance_usd }) => <Usd value={balance_usd} style="total" />,
+    cell: ({ balance_usd }) => <Usd value={balance_usd} />,
   },
-  { id: 'held', header: 'Held', align: 'right', cell: ({ held_usd }) => <Usd value={held_usd} style="total" /> },
+  { id: 'held', header: 'Held', align: 'right', cell: ({ held_usd }) => <Usd value={held_usd} /> },
   {
     id: 'spent',
     header: 'Spent this month',
     align: 'right',
-    cell: ({ spent_this_month_usd }) => <Usd value={spent_this_month_usd} style="total" />,
+    cell: ({ spent_this_month_usd }) => <Usd value={spent_this_month_usd} />,
   },
   { id: 'members', header: 'Members', align: 'right', cell: ({ members }) => <Tokens value={members} /> },
 ]

@@ -1,11 +1,11 @@
 /** Plans in words, and what another one changes. */
-import { formatCount, formatUsd } from '../../../lib/format.ts'
+import { formatCount, formatExactUsd } from '../../../lib/format.ts'
 import { decimalText, toNano } from '../../../lib/money.ts'
 import type { Plan } from './queries.ts'
 
 /** `$5.00 of credit a month, prepaid; 20 requests and 40,000 tokens a minute, 8 concurrent requests` */
 export function planText(plan: Plan): string {
-  const credit = plan.monthly_credit_usd === 0 ? '' : `${formatUsd(plan.monthly_credit_usd)} of credit a month, `
+  const credit = plan.monthly_credit_usd === 0 ? '' : `${formatExactUsd(plan.monthly_credit_usd)} of credit a month, `
   return `${credit}${billingText(plan)}; ${rateText(plan)}, ${formatCount(plan.max_in_flight)} concurrent requests`
 }
 
@@ -42,7 +42,7 @@ export function effectOf(before: Plan | undefined, after: Plan): readonly string
 
 function creditEffect({ monthly_credit_usd: credit }: Plan): string {
   if (credit === 0) return 'Monthly credit ends; the rest of this month’s expires at its end.'
-  return `The credit of ${formatUsd(credit)} a month is granted at once, unless it was granted for this month.`
+  return `The credit of ${formatExactUsd(credit)} a month is granted at once, unless it was granted for this month.`
 }
 
 interface ReadUsd {

@@ -3,7 +3,7 @@ import { CircleStop, Trash2, TrendingUp } from 'lucide-react'
 import { useState } from 'react'
 import { useCan } from '../../../api/me.ts'
 import { useAccountNames } from '../../../api/names.ts'
-import { formatUsd } from '../../../lib/format.ts'
+import { formatExactUsd } from '../../../lib/format.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { CopyableId } from '../../../ui/copy.tsx'
@@ -12,7 +12,7 @@ import { TextArea, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
-import { Amount, Details, Time } from '../../../ui/values.tsx'
+import { Details, Time, Usd } from '../../../ui/values.tsx'
 import { BudgetForm } from './budget-fields.tsx'
 import { BudgetAction, Forecast, LEVEL_NAMES, limitText, Resets, UsedOf } from './budget-words.tsx'
 import { draftOf, missingOfRaise, NEW_RAISE, raiseBody, raiseProblem, termsOfDraft } from './draft.ts'
@@ -76,7 +76,7 @@ function BudgetFacts({ budget }: Pick<PartProps, 'budget'>) {
         { label: 'Limits', value: of },
         { label: 'Limit', value: limitText(budget) },
         { label: 'Used', value: <UsedOf budget={budget} /> },
-        { label: 'Left', value: <Amount value={budget.remaining_usd} /> },
+        { label: 'Left', value: <Usd value={budget.remaining_usd} /> },
         { label: 'When it is spent', value: <BudgetAction action={budget.action} /> },
         { label: 'Window', value: <Window budget={budget} /> },
         { label: 'Resets', value: <Resets budget={budget} /> },
@@ -110,7 +110,7 @@ function Raises({ budget, canEnd }: Pick<PartProps, 'budget'> & { readonly canEn
           <li key={raise.id} className="flex items-start gap-3 rounded-lg border border-line bg-sunken px-3 py-2">
             <div className="min-w-0 flex-1 break-words">
               <p className="text-ink">
-                <Amount value={raise.usd} /> more, until <Time iso={raise.ends_at} />
+                <Usd value={raise.usd} /> more, until <Time iso={raise.ends_at} />
               </p>
               <p className="text-sm text-soft">{raise.reason}</p>
             </div>
@@ -127,7 +127,7 @@ function Raises({ budget, canEnd }: Pick<PartProps, 'budget'> & { readonly canEn
         onOpenChange={(open) => {
           if (!open) setEnding(undefined)
         }}
-        title={`End the raise of ${formatUsd(ending?.usd ?? 0)}?`}
+        title={`End the raise of ${formatExactUsd(ending?.usd ?? 0)}?`}
         confirmLabel="End raise"
         danger
         onConfirm={async () => {

@@ -1,9 +1,9 @@
 /** Parts of a budget as they are read in rows, cards and sheets. */
 import { Ban, BellRing } from 'lucide-react'
-import { formatBriefUsd, formatPercent } from '../../../lib/format.ts'
+import { formatPercent, formatUsd } from '../../../lib/format.ts'
 import { StatusChip } from '../../../ui/status.tsx'
 import { UsedBar } from '../../../ui/used-bar.tsx'
-import { Amount, Dash, Time } from '../../../ui/values.tsx'
+import { Dash, Time, Usd } from '../../../ui/values.tsx'
 import type { Budget, BudgetLevel } from './queries.ts'
 
 export const LEVEL_NAMES: Readonly<Record<BudgetLevel, string>> = {
@@ -32,7 +32,7 @@ const WINDOW_TEXTS: Readonly<Record<Budget['window'], string>> = {
 
 /** `$50.00 a week`: without raises. */
 export function limitText({ usd, window }: Pick<Budget, 'usd' | 'window'>): string {
-  return `${formatBriefUsd(usd)} ${WINDOW_TEXTS[window]}`
+  return `${formatUsd(usd)} ${WINDOW_TEXTS[window]}`
 }
 
 type Used = Pick<Budget, 'limit_usd' | 'spent_usd' | 'held_usd'>
@@ -49,14 +49,14 @@ export function UsedOf({ budget }: { readonly budget: Used }) {
     <span className="inline-flex w-full max-w-72 min-w-40 flex-col items-stretch gap-1 py-0.5 text-left">
       <span className="flex flex-wrap justify-between gap-x-2 text-sm">
         <span className="whitespace-nowrap">
-          <Amount value={spent} /> of <Amount value={limit} />
+          <Usd value={spent} /> of <Usd value={limit} />
         </span>
         <span className="whitespace-nowrap text-soft tabular-nums">{formatPercent(share, 0)}</span>
       </span>
       <UsedBar share={share} held={limit === 0 ? 0 : held / limit} />
       {held > 0 && (
         <span className="text-xs text-soft">
-          <Amount value={held} /> held by requests in flight
+          <Usd value={held} /> held by requests in flight
         </span>
       )}
     </span>

@@ -4,13 +4,13 @@ import { Archive, ChartColumn, Pencil, Plus } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useCan } from '../../../api/me.ts'
 import { useAccountNames } from '../../../api/names.ts'
-import { formatBriefUsd, formatCount, formatUsd, plural } from '../../../lib/format.ts'
+import { formatCount, plural } from '../../../lib/format.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button, LinkButton } from '../../../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../../../ui/dialog.tsx'
 import { Card, Page, Section, Stat } from '../../../ui/page.tsx'
 import { Empty, Forbidden, Loaded, Skeleton } from '../../../ui/states.tsx'
-import { Details, Time } from '../../../ui/values.tsx'
+import { Details, Time, Usd } from '../../../ui/values.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { BudgetSheet } from '../budgets/budget-sheet.tsx'
 import { BudgetsTable } from '../budgets/budgets-table.tsx'
@@ -197,11 +197,7 @@ function Spend({ team }: PartProps) {
       {({ total_cost_usd: usd, total_requests: requests, total_tokens: tokens }) => (
         <Card>
           <div className="grid grid-cols-2 gap-x-6 gap-y-5 lg:grid-cols-4">
-            <Stat
-              label="Spent this month"
-              value={<span title={formatUsd(usd)}>{formatBriefUsd(usd)}</span>}
-              hint="UTC"
-            />
+            <Stat label="Spent this month" value={<Usd value={usd} />} hint="UTC" />
             <Stat label="Requests" value={formatCount(requests)} hint={`${formatCount(tokens)} tokens`} />
             <Stat label="Members" value={formatCount(team.members)} />
             <Stat label="Active keys" value={formatCount(team.keys)} />

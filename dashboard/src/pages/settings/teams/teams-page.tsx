@@ -9,7 +9,7 @@ import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
 import { LoadMore } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
-import { Amount, Dash, Time } from '../../../ui/values.tsx'
+import { Dash, Time, Usd } from '../../../ui/values.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { limitText, shareOf, UsedOf } from '../budgets/budget-words.tsx'
 import { readTeamsSearch, TEAM_TABS, type TeamTab } from '../search.ts'
@@ -137,7 +137,7 @@ function TeamsTable({ rows }: { readonly rows: readonly Team[] }) {
     id: 'spent',
     header: 'Spent this month',
     align: 'right',
-    cell: ({ id }) => (spend === undefined ? <Dash /> : <Amount value={spend.get(id) ?? 0} />),
+    cell: ({ id }) => (spend === undefined ? <Dash /> : <Usd value={spend.get(id) ?? 0} />),
   }
   return (
     <Table

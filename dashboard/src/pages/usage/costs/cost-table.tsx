@@ -4,7 +4,7 @@ import { formatCount, formatPercent, formatUsd } from '../../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../../ui/app-link.tsx'
 import { classNames } from '../../../ui/class-names.ts'
 import { type Column, Table } from '../../../ui/table/table.tsx'
-import { Amount, Dash, Tokens } from '../../../ui/values.tsx'
+import { Dash, Tokens, Usd } from '../../../ui/values.tsx'
 import { clippedSpan, periodSearch, requestsTarget, usageTarget, useUsageSearch } from '../address.ts'
 import { DAY_MS } from '../chart-data.ts'
 import type { CostFilters, UsageSearch } from '../search.ts'
@@ -30,7 +30,7 @@ export function CostTable({ asked, report, nameOf }: CostTableProps) {
       totals={{
         requests: <Tokens value={total.requests} />,
         tokens: <Tokens value={total.tokens} />,
-        cost: <Amount value={total.cost_usd} />,
+        cost: <Usd value={total.cost_usd} />,
       }}
     />
   )
@@ -64,7 +64,7 @@ function dimensionColumn(dimension: Dimension, at: number, nameOf: NameOf): Colu
 const SUMS: readonly Column<CostRow>[] = [
   { id: 'requests', header: 'Requests', align: 'right', cell: ({ requests }) => formatCount(requests) },
   { id: 'tokens', header: 'Tokens', align: 'right', hideBelow: 'lg', cell: ({ tokens }) => formatCount(tokens) },
-  { id: 'cost', header: 'Cost', align: 'right', cell: ({ cost_usd: usd }) => <Amount value={usd} /> },
+  { id: 'cost', header: 'Cost', align: 'right', cell: ({ cost_usd: usd }) => <Usd value={usd} /> },
   {
     id: 'share',
     header: 'Share',

@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { present } from '../../../lib/address.ts'
-import { formatBriefUsd, formatCount, formatUsd } from '../../../lib/format.ts'
-import { formatAmount, formatHeadline, formatTick, METRIC_NAMES } from '../../../lib/measures.ts'
+import { formatCount, formatExactUsd, formatUsd } from '../../../lib/format.ts'
+import { formatAmount, formatTick, METRIC_NAMES } from '../../../lib/measures.ts'
 import { fromNano } from '../../../lib/money.ts'
 import { Button } from '../../../ui/button.tsx'
 import { ChartFrame, ChartTable, StackedBars } from '../../../ui/chart/index.ts'
@@ -109,10 +109,10 @@ function Bars({ asked, report, nameOf }: CostsProps) {
   const by = dimensions[1] ?? 'day'
   const title = `${METRIC_NAMES[metric]} by ${dimensionName(by).toLowerCase()}, each day`
   const exact = (amount: number) => formatAmount(metric, amount)
-  const brief = (amount: number) => (metric === 'spend' ? formatBriefUsd(fromNano(BigInt(amount))) : exact(amount))
+  const brief = (amount: number) => (metric === 'spend' ? formatUsd(fromNano(BigInt(amount))) : exact(amount))
   const total =
     metric === 'spend' ? (
-      <span title={formatUsd(report.total_cost_usd)}>{formatHeadline(report.total_cost_usd)}</span>
+      <span title={formatExactUsd(report.total_cost_usd)}>{formatUsd(report.total_cost_usd)}</span>
     ) : (
       formatCount(metric === 'requests' ? report.total_requests : report.total_tokens)
     )
@@ -134,7 +134,7 @@ function Bars({ asked, report, nameOf }: CostsProps) {
       />
       {report.other !== undefined && (
         <p className="mt-2 text-sm text-soft">
-          Without {formatCount(report.other.groups)} smaller bars, together {formatUsd(report.other.cost_usd, 'total')}.
+          Without {formatCount(report.other.groups)} smaller bars, together {formatUsd(report.other.cost_usd)}.
         </p>
       )}
     </ChartFrame>
