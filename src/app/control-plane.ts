@@ -1,5 +1,6 @@
 /** The routes of the control plane: accounts, keys, credit, usage, and the operator's. */
 import type { FastifyInstance } from 'fastify'
+import { CATALOGUE } from '../../catalogue/index.ts'
 import { explainConfig } from '../config/explain.ts'
 import { type Config, ENTRY_SCHEMAS } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
@@ -14,6 +15,7 @@ import { agentsStateRoute, instancesRoutes } from '../features/instances/routes.
 import { invoicesRoutes } from '../features/invoices/routes.ts'
 import { keysRoutes } from '../features/keys/routes.ts'
 import { priceEndsRoute } from '../features/models/routes.ts'
+import { providerKindsRoute } from '../features/providers/kinds.ts'
 import { providerProbeRoute } from '../features/providers/probe-routes.ts'
 import { providersRoutes } from '../features/providers/routes.ts'
 import { configRoutes } from '../features/stored-settings/config-routes.ts'
@@ -32,6 +34,7 @@ import type { Identity } from './identity.ts'
 import type { Money } from './money.ts'
 import type { Payments } from './payments.ts'
 import type { ProviderCredentials } from './provider-credentials.ts'
+import { disabledProviders, providerKinds, sourceOf } from './provider-list.ts'
 import type { ProviderWatch } from './provider-watch.ts'
 import type { Runtime } from './runtime.ts'
 import type { Telemetry } from './telemetry.ts'
@@ -111,7 +114,13 @@ async function addOperatorRoutes(
   const { runtime, identity, agents } = parts
   const { writeAudit } = identity
   const { recentCalls } = parts.providers
-  await app.register(providersRoutes({ ...deps, status: runtime.health.status, recentCalls }))
+  const { stored } = runtime
+  const disabled = () => disabledProviders(runtime.config())
+  const source = (name: string) => sourceOf(name, { config: runtime.config(), stored })
+  await app.register(
+    providersRoutes({ ...deps, status: runtime.health.status, recentCalls, disabled, sourceOf: source }),
+  )
+  await app.register(providerKindsRoute({ ...deps, kinds: () => providerKinds(CATALOGUE) }))
   await app.register(priceEndsRoute({ ...deps, models: runtime.models, now: runtime.now }))
   const probe = (name: string, waitMs: number) => {
     const target = runtime.upstreams.find(name)
@@ -120,7 +129,7 @@ async function addOperatorRoutes(
   await app.register(providerProbeRoute({ ...deps, probe, clock: runtime.clock, writeAudit }))
   const settings = () => ({ file: runtime.config().file, settings: explainConfig(runtime.config()) })
   await app.register(configRoutes({ settings }))
-  await app.register(storedSettingsRoutes({ ...deps, ...runtime.stored, writeAudit, schemas: ENTRY_SCHEMAS }))
+  await app.register(storedSettingsRoutes({ ...deps, ...stored, writeAudit, schemas: ENTRY_SCHEMAS }))
   await app.register(instancesRoutes({ ...deps, goneAfterMs: LEASE_MS }))
   const availability = input.role === 'api' ? undefined : agents.availability
   const { backend } = input.config.agents.sandbox

@@ -14,7 +14,7 @@ import { recordPriceVersions } from '../features/usage/queries.ts'
 import type { ModelBook } from '../gateway/ports.ts'
 import { createHealth, type Health, type RoutingSettings } from '../gateway/routing/health.ts'
 import { type ConfiguredProvider, createUpstreams, type Upstreams } from '../gateway/upstream/registry.ts'
-import { resolveProvider } from '../providers/index.ts'
+import { type ProviderConfig, resolveProvider } from '../providers/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Merged, mergeStoredSettings } from './stored-settings.ts'
 
@@ -92,7 +92,8 @@ async function prepare({ config, catalogue }: Merged, db: Kysely<Database>, log:
   const providers = configuredProviders(config, log)
   const { models, virtual_models: virtualModels } = config
   const names = new Set(providers.map(({ name }) => name))
-  const book = buildModelBook({ catalogue, models, virtualModels, providers: names, now: Date.now })
+  const weights = new Map(Object.entries(config.providers).map(([name, { weight = 1 }]) => [name, weight]))
+  const book = buildModelBook({ catalogue, models, virtualModels, providers: names, weights, now: Date.now })
   const terms = termsOfPlans(config)
   await recordPriceVersions(db, book.all, Date.now())
   await recordPlanAllowances(db, terms, Date.now())
@@ -137,7 +138,8 @@ function termsOfPlans({ plans }: Config): ReadonlyMap<string, PlanTerms> {
 /** Omits providers with errors and logs a warning, so that the others serve. */
 function configuredProviders(config: Config, log: Log): readonly ConfiguredProvider[] {
   const providers: ConfiguredProvider[] = []
-  for (const [name, settings] of Object.entries({ simulator: SIMULATOR, ...config.providers })) {
+  for (const [name, settings] of Object.entries<ProviderConfig>({ simulator: SIMULATOR, ...config.providers })) {
+    if (settings.disabled === true) continue
     try {
       providers.push(resolveProvider(name, settings))
     } catch (error) {

@@ -137,6 +137,16 @@ export const PROVIDER_SCHEMA = section(
     credentials_file: Type.Optional(text("File with the cloud's credentials. Not set: those of the machine.")),
     timeout_ms: timeouts,
     max_in_flight: Type.Optional(count('Maximum concurrent calls. Not set: no limit.')),
+    weight: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1_000_000,
+        description: 'Factor on the weights of its deployments. Not set: 1.',
+      }),
+    ),
+    disabled: Type.Optional(
+      Type.Boolean({ description: 'true: it is not called, and models without another provider are not offered.' }),
+    ),
     data_collection: Type.Optional(
       Type.Enum(['allow', 'deny'], {
         description:

@@ -117,6 +117,7 @@ export interface ProviderConfig {
   }
   /** The most concurrent calls. */
   readonly max_in_flight?: number | undefined
+  readonly disabled?: boolean | undefined
   readonly data_collection?: 'allow' | 'deny' | undefined
   readonly zdr?: boolean | undefined
   /** Default: as it fits the model. */

@@ -72,10 +72,29 @@ test('keys are sealed, and shown nowhere', async () => {
   }
 })
 
+test('a disabled provider is not called, is listed as such, and answers again when it is enabled', async () => {
+  interface Listed {
+    readonly data: readonly { readonly id: string; readonly status: string; readonly source: string }[]
+  }
+  const listed = async (id: string) => {
+    const { data } = (await ask<Listed>('/v1/admin/providers?limit=100')).json
+    return data.filter((each) => each.id === id).map(({ status, source }) => [status, source])
+  }
+  const kinds = (await ask<Listed>('/v1/admin/provider_kinds?limit=100')).json.data.map(({ id }) => id)
+  assert.ok(kinds.includes('openai') && !kinds.includes('simulator'))
+  const { api_key: _key, ...others } = STORED
+  assert.equal((await ask('/v1/admin/providers/stored', 'PUT', { ...others, disabled: true })).status, 200)
+  assert.deepEqual(await listed('stored'), [['disabled', 'database']])
+  assert.deepEqual(await listed('simulator'), [['healthy', 'built_in']])
+  assert.equal(await statusAt(first, 'team/new'), 404)
+  assert.equal((await ask('/v1/admin/providers/stored', 'PUT', others)).status, 200)
+  assert.equal(await statusAt(first, 'team/new'), 200)
+})
+
 test('a change without a key keeps the stored one; null removes it', async () => {
   const { api_key: _key, ...others } = STORED
   const kept = await ask('/v1/admin/providers/stored', 'PUT', { ...others, max_in_flight: 5 })
-  assert.deepEqual([kept.json.version, kept.json.api_keys], [2, [{ last4: 'cdef' }]])
+  assert.deepEqual([kept.json.version, kept.json.api_keys], [4, [{ last4: 'cdef' }]])
   assert.equal(await statusAt(first, 'team/new'), 200)
   assert.equal(provider.calls.at(-1)?.headers['authorization'], `Bearer ${SECRET}`)
   const removed = await ask('/v1/admin/providers/stored', 'PUT', { ...others, api_key: null })

@@ -92,6 +92,7 @@ const HEALTH: KnownStatuses = {
   down: ['bad', CircleX, 'Down'],
   failed: ['bad', CircleX, 'Failed'],
   cooling: ['warn', Hourglass, 'Cooling down'],
+  disabled: ['neutral', Ban, 'Disabled'],
   unknown: ['neutral', CircleDashed, 'No calls yet'],
 }
 

@@ -37,17 +37,20 @@ export interface ModelBookInput {
   readonly virtualModels?: readonly ConfiguredVirtualModel[] | undefined
   /** Names of configured providers with a supported protocol. */
   readonly providers: ReadonlySet<string>
+  /** Factors on the weights of deployments, by provider; 1 unless set. */
+  readonly weights?: ReadonlyMap<string, number> | undefined
   /** Unix milliseconds, which select the price. */
   readonly now: () => number
 }
 
 /** Throws when two entries of the file claim one name, a fallback is unknown, or a price is not exact in micro-dollars. */
-export function buildModelBook({ catalogue, models, virtualModels = [], providers, now }: ModelBookInput): ModelBook {
+export function buildModelBook(input: ModelBookInput): ModelBook {
+  const { catalogue, models, virtualModels = [], now } = input
   const entries = [...configuredEntries(models, catalogue), ...catalogueEntries(catalogue, models)]
   checkFallbacks(entries)
   const byName = new Map<string, ListedAtTimes>()
   for (const entry of entries) {
-    const deployments = usableDeployments(entry, providers)
+    const deployments = usableDeployments(entry, input)
     if (deployments.length === 0) continue
     const model = toModel(entry, deployments)
     const periods = pricePeriods(entry)
@@ -183,13 +186,16 @@ function checkVirtual(virtualModels: readonly ConfiguredVirtualModel[], entries:
   }
 }
 
-function usableDeployments({ deployments }: ModelEntry, providers: ReadonlySet<string>): Deployment[] {
+function usableDeployments(
+  { deployments }: ModelEntry,
+  { providers, weights }: Pick<ModelBookInput, 'providers' | 'weights'>,
+): Deployment[] {
   return deployments
     .filter(({ provider }) => providers.has(provider))
     .map(({ priority = 0, weight = 1, data_collection: dataCollection, ...deployment }) => ({
       ...deployment,
       priority,
-      weight,
+      weight: weight * (weights?.get(deployment.provider) ?? 1),
       ...(dataCollection !== undefined && { dataCollection }),
     }))
 }

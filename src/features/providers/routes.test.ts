@@ -45,6 +45,8 @@ async function setUp(t: TestContext, providers: readonly ProviderStatus[], recen
     cursorKey: Buffer.alloc(32, 1),
     status: () => providers,
     recentCalls: async () => new Map(Object.entries(recent)),
+    disabled: () => [],
+    sourceOf: () => 'configuration' as const,
   }
   const request = await serveRoutes(t, fixture, [providersRoutes(deps)])
   const { id: account } = await fixture.account('pro')
@@ -85,6 +87,7 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     name: 'p',
     base_url: 'https://p.example/v1',
     status: 'degraded',
+    source: 'configuration',
     problem: null,
     last_24h: { calls: 0, failures: 0, last_answer_at: null, last_failure: null },
     max_in_flight: 200,

@@ -16,11 +16,17 @@ interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
   readonly status: () => readonly ProviderStatus[]
   /** Reads the calls of all processes over the last 24 hours, by provider. */
   readonly recentCalls: () => Promise<ReadonlyMap<string, RecentCalls>>
+  /** Names and addresses of configured providers that are disabled. */
+  readonly disabled: () => readonly Pick<ProviderStatus, 'name' | 'baseUrl'>[]
+  readonly sourceOf: (provider: string) => ProviderSource
 }
+
+const SOURCES = ['configuration', 'database', 'built_in'] as const
+export type ProviderSource = (typeof SOURCES)[number]
 
 const count = (description: string) => Type.Integer({ description })
 
-const HEALTH = ['healthy', 'degraded', 'down'] as const
+const HEALTH = ['healthy', 'degraded', 'down', 'disabled'] as const
 const BREAKERS = ['closed', 'open', 'half_open'] as const satisfies readonly BreakerState[]
 
 const CredentialView = Type.Object({
@@ -94,7 +100,11 @@ const ProviderView = Type.Object({
   base_url: Type.String({ description: 'Without user, password and query.' }),
   status: oneOf(HEALTH, {
     description:
-      'down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these.',
+      'down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.',
+  }),
+  source: oneOf(SOURCES, {
+    description:
+      'configuration: the configuration file or the environment, which have precedence. database: stored by an operator.',
   }),
   problem: textOrNull('Reason of the last failure, if no call was answered since. Null: none.'),
   last_24h: RecentView,
@@ -119,29 +129,33 @@ const schema = {
 }
 
 /** `GET /admin/providers`. */
-export function providersRoutes({
-  callerOf,
-  cursorKey,
-  status,
-  recentCalls,
-}: ProvidersDeps): FastifyPluginAsyncTypebox {
+export function providersRoutes(deps: ProvidersDeps): FastifyPluginAsyncTypebox {
+  const { callerOf, cursorKey, status, recentCalls } = deps
   return async (app) => {
     app.get('/admin/providers', { config: { scope: 'operator' }, schema }, async (request) => {
       const binding = { key: cursorKey, account: callerOf(request).accountId, list: 'admin/providers' }
       const recent = await recentCalls()
-      return await listByName(status(), {
+      const disabled = deps.disabled().map((each) => ({ ...NEVER_CALLED, ...each, isDisabled: true }))
+      const providers: readonly (ProviderStatus & { readonly isDisabled?: boolean })[] = [...status(), ...disabled]
+      return await listByName(providers, {
         query: request.query,
         binding,
         name: ({ name }) => name,
-        render: (provider) => renderProvider(provider, recent.get(provider.name) ?? NO_CALLS),
+        render: (provider) => ({
+          ...renderProvider(provider, recent.get(provider.name) ?? NO_CALLS),
+          source: deps.sourceOf(provider.name),
+          ...(provider.isDisabled === true && { status: 'disabled' as const }),
+        }),
       })
     })
   }
 }
 
+const IDLE = { maxInFlight: undefined, inFlight: 0, queued: 0, unbilledNanoUsd: 0n } as const
+const NEVER_CALLED = { ...IDLE, credentials: [], deployments: [] }
 const NO_CALLS: RecentCalls = { calls: 0, failures: 0, lastFailure: undefined, lastAnswerAt: undefined }
 
-function renderProvider(provider: ProviderStatus, recent: RecentCalls): Static<typeof ProviderView> {
+function renderProvider(provider: ProviderStatus, recent: RecentCalls): Omit<Static<typeof ProviderView>, 'source'> {
   return {
     id: provider.name,
     object: 'provider',

@@ -130,12 +130,14 @@ function useSteps({ hasRequests }: { readonly hasRequests: boolean }): readonly 
   const { done } = useChecklistState(account.id)
   const asked = (id: string, right: string) => rights.has(right) && !done.includes(id)
   const keys = useKeysState(asked('key', 'keys') || asked('budget', 'keys'))
+  const hasProvider = useHasProvider(asked('provider', 'operator'))
   const hasBudget = useHasBudget(asked('budget', 'billing') && keys.budget !== true)
   const hasPlayed = useHasPlayed(hasRequests && asked('playground', 'chat'))
   const hasWebhook = useHasWebhook(asked('connect', 'webhooks'))
   const hasDevice = useHasDevice(asked('connect', 'devices') && hasWebhook !== true)
   const found: Readonly<Record<StepId, boolean>> = {
     request: hasRequests,
+    provider: hasProvider === true,
     key: keys.any === true,
     playground: hasPlayed === true,
     budget: keys.budget === true || hasBudget === true,
@@ -154,7 +156,7 @@ function useSteps({ hasRequests }: { readonly hasRequests: boolean }): readonly 
   }))
 }
 
-const STEP_IDS = ['request', 'key', 'playground', 'budget', 'connect'] as const
+const STEP_IDS = ['request', 'provider', 'key', 'playground', 'budget', 'connect'] as const
 type StepId = (typeof STEP_IDS)[number]
 
 interface StepTemplate extends Omit<Step, 'id' | 'isDone'> {
@@ -170,6 +172,13 @@ const STEPS: readonly StepTemplate[] = [
     detail: 'From a terminal, a script, or the Playground.',
     link: undefined,
     right: ['usage:read'],
+  },
+  {
+    id: 'provider',
+    title: 'Add a provider',
+    detail: 'Paste its key; its models can be used at once.',
+    link: { to: '/settings/providers', search: { add: '1' }, label: 'Add a provider' },
+    right: ['operator'],
   },
   {
     id: 'key',
@@ -217,6 +226,19 @@ function useKeysState(enabled: boolean): { readonly any: boolean | undefined; re
     staleTime: FRESH_MS,
   })
   return { any: data && data.length > 0, budget: data?.some(({ monthly_budget_usd: budget }) => budget !== null) }
+}
+
+/** Besides the simulator, which is built in. */
+function useHasProvider(enabled: boolean): boolean | undefined {
+  return useQuery({
+    queryKey: ['/v1/admin/providers', 'getting started'],
+    queryFn: async () => {
+      const { data } = await take(api.GET('/v1/admin/providers', { params: { query: { limit: 100 } } }))
+      return data.some(({ source, status }) => source !== 'built_in' && status !== 'disabled')
+    },
+    enabled,
+    staleTime: FRESH_MS,
+  }).data
 }
 
 function useHasBudget(enabled: boolean): boolean | undefined {

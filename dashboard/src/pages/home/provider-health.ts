@@ -31,7 +31,7 @@ export function healthFromModels(models: readonly Served[]): readonly ProviderHe
 
 interface State {
   readonly name: string
-  readonly status: 'healthy' | 'degraded' | 'down'
+  readonly status: 'healthy' | 'degraded' | 'down' | 'disabled'
   readonly problem: string | null
   readonly last_24h: { readonly calls: number; readonly failures: number }
 }
@@ -43,6 +43,7 @@ export function healthFromStates(
 ): readonly ProviderHealth[] {
   return states
     .map(({ name, status, problem, last_24h: { calls, failures } }) => {
+      if (status === 'disabled') return { name, status: 'unknown' as const, detail: 'disabled' }
       if (calls === 0 && status === 'healthy')
         return { name, status: 'unknown' as const, detail: 'in the last 24 hours' }
       const counts = `${calls} ${calls === 1 ? 'call' : 'calls'}, ${percent(calls === 0 ? 0 : failures / calls)} failed`

@@ -1,6 +1,6 @@
 /** One provider that was called: its state, what it is busy with, and each model by itself. */
 import { useQuery } from '@tanstack/react-query'
-import { CircleCheck, CircleX, KeyRound, PlugZap } from 'lucide-react'
+import { CircleCheck, CircleX, KeyRound, PlugZap, Settings2 } from 'lucide-react'
 import { useId } from 'react'
 import { problemOf } from '../../../api/problem.ts'
 import { formatCount, formatUsd, plural } from '../../../lib/format.ts'
@@ -20,7 +20,12 @@ import {
   providerTestQuery,
 } from './queries.ts'
 
-export function ProviderCard({ provider }: { readonly provider: Provider }) {
+interface ProviderCardProps {
+  readonly provider: Provider
+  readonly onOpen: (name: string) => void
+}
+
+export function ProviderCard({ provider, onOpen }: ProviderCardProps) {
   const id = useId()
   const cooling = provider.credentials.filter(isCooling)
   return (
@@ -37,13 +42,30 @@ export function ProviderCard({ provider }: { readonly provider: Provider }) {
         </div>
         <Load provider={provider} />
       </header>
-      <div className="px-4 pb-3">
+      <div className="flex flex-wrap items-start gap-2 px-4 pb-3">
+        <SettingsButton provider={provider} onOpen={onOpen} />
         <ProviderTest name={provider.name} />
       </div>
       {provider.problem !== null && <Problem provider={provider} reason={provider.problem} />}
       {cooling.length > 0 && <Cooling credentials={cooling} count={provider.credentials.length} />}
       {provider.deployments.length > 0 && <DeploymentsTable provider={provider} />}
     </article>
+  )
+}
+
+/** The simulator has none. */
+function SettingsButton({ provider: { name, source }, onOpen }: ProviderCardProps) {
+  if (source === 'built_in') return null
+  return (
+    <Button
+      size="sm"
+      icon={Settings2}
+      aria-label={`Settings of ${name}`}
+      title={source === 'configuration' ? 'Set in the configuration file or the environment' : undefined}
+      onClick={() => onOpen(name)}
+    >
+      Settings
+    </Button>
   )
 }
 
@@ -222,10 +244,24 @@ function Outcome({ result: { ok, message } }: { readonly result: ProviderTestRes
 }
 
 /** Those of which nothing is known yet, in few lines. */
-export function QuietProviders({ providers }: { readonly providers: readonly Provider[] }) {
+interface QuietProvidersProps extends Pick<ProviderCardProps, 'onOpen'> {
+  readonly providers: readonly Provider[]
+}
+
+export function QuietProviders({ providers, onOpen }: QuietProvidersProps) {
+  const settings: Column<Provider> = {
+    id: 'settings',
+    header: 'Settings',
+    cell: (provider) => <SettingsButton provider={provider} onOpen={onOpen} />,
+  }
   return (
     <Section title="Not called yet" description="Configured, without calls in the last 24 hours.">
-      <Table label="Providers not called yet" columns={QUIET_COLUMNS} rows={providers} rowKey={({ id }) => id} />
+      <Table
+        label="Providers not called yet"
+        columns={[...QUIET_COLUMNS, settings]}
+        rows={providers}
+        rowKey={({ id }) => id}
+      />
     </Section>
   )
 }
@@ -249,6 +285,10 @@ const QUIET_COLUMNS: readonly Column<Provider>[] = [
     align: 'right',
     cell: ({ max_in_flight: most }) => (most === null ? 'No limit' : formatCount(most)),
   },
-  { id: 'state', header: 'State', cell: () => <HealthStatus status="unknown" /> },
+  {
+    id: 'state',
+    header: 'State',
+    cell: ({ status }) => <HealthStatus status={status === 'disabled' ? status : 'unknown'} />,
+  },
   { id: 'test', header: 'Test', cell: ({ name }) => <ProviderTest name={name} /> },
 ]

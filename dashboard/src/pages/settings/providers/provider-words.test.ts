@@ -26,7 +26,7 @@ function provider(name: string, status: Provider['status'], over: Partial<Provid
   const busy = { max_in_flight: null, in_flight: 0, queued: 0 }
   const recent = { calls: 0, failures: 0, last_answer_at: null, last_failure: null }
   const rest = { base_url: '', cost_unbilled_usd: 0, credentials: [], deployments: [], problem: null, last_24h: recent }
-  return { id: name, object: 'provider', name, status, ...busy, ...rest, ...over }
+  return { id: name, object: 'provider', name, status, source: 'configuration', ...busy, ...rest, ...over }
 }
 
 test('what is down comes first, and counts leave out what there is none of', () => {

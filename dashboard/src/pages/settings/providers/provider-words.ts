@@ -3,7 +3,7 @@ import { formatCount, formatPercent, plural } from '../../../lib/format.ts'
 import { relativeTime } from '../../../lib/time.ts'
 import type { Credential, Deployment, Provider } from './queries.ts'
 
-const SEVERITY: Readonly<Record<Provider['status'], number>> = { down: 0, degraded: 1, healthy: 2 }
+const SEVERITY: Readonly<Record<Provider['status'], number>> = { down: 0, degraded: 1, healthy: 2, disabled: 3 }
 
 /** What needs somebody first; those of a state as they came. */
 export function bySeverity(providers: readonly Provider[]): readonly Provider[] {
@@ -21,7 +21,7 @@ export function isCooling({ cooling }: Credential): boolean {
 
 /** `1 down, 2 degraded, 3 healthy`: what there is none of is left out. */
 export function countsText(providers: readonly Provider[]): string {
-  const words = ['down', 'degraded', 'healthy'] as const
+  const words = ['down', 'degraded', 'healthy', 'disabled'] as const
   return words
     .map((word) => ({ word, count: providers.filter(({ status }) => status === word).length }))
     .filter(({ count }) => count > 0)

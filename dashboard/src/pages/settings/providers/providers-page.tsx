@@ -1,15 +1,20 @@
 /** What the gateway's providers are doing: which are left alone, since what, and how fast the others answer. */
 import { useQuery } from '@tanstack/react-query'
-import { CircleDollarSign, Plug } from 'lucide-react'
+import { CircleDollarSign, Plug, Plus } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { useCan } from '../../../api/me.ts'
 import { formatDateTime } from '../../../lib/time.ts'
 import { announce } from '../../../ui/announcer.tsx'
+import { Button } from '../../../ui/button.tsx'
 import { Notice } from '../../../ui/notice.tsx'
 import { Page, Section } from '../../../ui/page.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../../ui/states.tsx'
 import { LoadMore } from '../../../ui/table/paged.tsx'
+import { useSearchChange, useSearchOf } from '../address.ts'
+import { readProvidersSearch } from '../search.ts'
+import { AddProvider } from './add-provider.tsx'
 import { ProviderCard, QuietProviders } from './provider-card.tsx'
+import { ProviderSheet } from './provider-sheet.tsx'
 import { bySeverity, countsText, hasNews } from './provider-words.ts'
 import { type Provider, priceEndsQuery, useProviders } from './queries.ts'
 
@@ -26,25 +31,36 @@ export function ProvidersPage() {
 
 function Providers() {
   const pages = useProviders()
+  const { add, provider } = useSearchOf(readProvidersSearch)
+  const change = useSearchChange()
+  const begin = () => change({ add: '1' })
+  const open = (name: string) => change({ provider: name })
   return (
     <Page
       title={TITLE}
       description="Health over the last 24 hours, of all processes. Latency and load are of the process that answered. Refreshed every 5 s."
+      actions={
+        <Button variant="primary" icon={Plus} onClick={begin}>
+          Add provider
+        </Button>
+      }
       wide
     >
       <PriceEnds />
       <Loaded query={pages} what="providers" skeleton={<SkeletonRows rows={8} />}>
         {(providers) =>
           providers.length === 0 ? (
-            <NoProviders />
+            <NoProviders onAdd={begin} />
           ) : (
             <>
-              <ProviderList providers={providers} />
+              <ProviderList providers={providers} onOpen={open} />
               <LoadMore pages={pages} noun="provider" />
             </>
           )
         }
       </Loaded>
+      <AddProvider open={add === '1'} providers={pages.rows} onClose={() => change({ add: undefined })} />
+      <ProviderSheet name={provider} onClose={() => change({ provider: undefined })} />
     </Page>
   )
 }
@@ -70,7 +86,12 @@ function PriceEnds() {
   )
 }
 
-function ProviderList({ providers }: { readonly providers: readonly Provider[] }) {
+interface ProviderListProps {
+  readonly providers: readonly Provider[]
+  readonly onOpen: (name: string) => void
+}
+
+function ProviderList({ providers, onOpen }: ProviderListProps) {
   useAnnouncedStates(providers)
   const called = bySeverity(providers.filter(hasNews))
   const quiet = providers.filter((provider) => !hasNews(provider))
@@ -80,20 +101,28 @@ function ProviderList({ providers }: { readonly providers: readonly Provider[] }
         <Section title="In use" description={countsText(called)}>
           <div className="flex flex-col gap-4">
             {called.map((provider) => (
-              <ProviderCard key={provider.id} provider={provider} />
+              <ProviderCard key={provider.id} provider={provider} onOpen={onOpen} />
             ))}
           </div>
         </Section>
       )}
-      {quiet.length > 0 && <QuietProviders providers={quiet} />}
+      {quiet.length > 0 && <QuietProviders providers={quiet} onOpen={onOpen} />}
     </div>
   )
 }
 
-function NoProviders() {
+function NoProviders({ onAdd }: { readonly onAdd: () => void }) {
   return (
-    <Empty icon={Plug} title="No providers are configured" command="export OPENAI_API_KEY=sk-… && turnpike start">
-      To add one, set a key in the environment, or <code className="font-mono">providers</code> in turnpike.yaml.
+    <Empty
+      icon={Plug}
+      title="No providers are configured"
+      action={
+        <Button variant="primary" icon={Plus} onClick={onAdd}>
+          Add provider
+        </Button>
+      }
+    >
+      Or set a key such as <code className="font-mono">OPENAI_API_KEY</code> in the environment of the gateway.
     </Empty>
   )
 }

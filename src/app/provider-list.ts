@@ -1,0 +1,37 @@
+/** What operators are shown of providers besides their health: those that could be configured, and where the others come from. */
+import type { CatalogueEntry } from '../../catalogue/entry.ts'
+import type { Config } from '../config/schema.ts'
+import type { ProviderKind } from '../features/providers/kinds.ts'
+import type { ProviderSource } from '../features/providers/routes.ts'
+import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
+import { PROVIDERS } from '../providers/index.ts'
+
+/** All but those that are not reached over HTTP. */
+export function providerKinds(catalogue: readonly CatalogueEntry[]): readonly ProviderKind[] {
+  const models = new Map<string, number>()
+  for (const { deployments } of catalogue) {
+    for (const name of new Set(deployments.map(({ provider }) => provider))) {
+      models.set(name, (models.get(name) ?? 0) + 1)
+    }
+  }
+  return Object.values(PROVIDERS)
+    .filter(({ transport }) => transport === undefined)
+    .map(({ id, name, baseUrl, apiKeyVariable: keyVariable, settings = [] }) => ({
+      ...{ id, name, baseUrl, keyVariable, settings },
+      models: models.get(id) ?? 0,
+    }))
+}
+
+export function disabledProviders({ providers }: Pick<Config, 'providers'>) {
+  return Object.entries(providers)
+    .filter(([, { disabled }]) => disabled === true)
+    .map(([name, { kind = name, base_url: address }]) => ({ name, baseUrl: address ?? PROVIDERS[kind]?.baseUrl ?? '' }))
+}
+
+export function sourceOf(
+  name: string,
+  { config, stored }: { readonly config: Config; readonly stored: Pick<StoredSettingsPort, 'isInFile'> },
+): ProviderSource {
+  if (stored.isInFile('provider', name)) return 'configuration'
+  return Object.hasOwn(config.providers, name) ? 'database' : 'built_in'
+}
