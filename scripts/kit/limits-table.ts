@@ -100,7 +100,7 @@ const NO_LIMITS: ReadonlySet<string> = new Set([
   'src/features/credit/ledger/postgres/store.ts',
   'src/features/credit/ledger/sqlite/program.ts',
   'src/features/idempotency/rows.ts',
-  'src/features/keys/routes.ts',
+  'src/features/keys/shapes.ts',
 ])
 /** Limits of providers, files and commands are documented on their own pages. */
 const ELSEWHERE = /^src\/(?:protocols|providers|config|cli)\//

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { FeatureDeps, RecordEvent, WriteAudit } from '../features/deps.ts'
+import { expiryAlertJobs } from '../features/keys/expiry-alerts.ts'
 import { createDeliverer } from '../features/webhooks/deliver/deliverer.ts'
 import { deletionJobs } from '../features/webhooks/endpoints.ts'
 import { createPace, eventsRoutes } from '../features/webhooks/event-routes.ts'
@@ -70,6 +71,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
     jobs: {
       ...webhookJobs({ db, now, recordEvent, deliverer }),
       ...deletionJobs({ db }),
+      ...expiryAlertJobs({ db, now, recordEvent }),
       ...(config.secret_previous === undefined ? {} : resealJobs({ db, secrets })),
     },
     async addApiRoutes(app, deps) {

@@ -225,6 +225,9 @@ const UNDO: Readonly<Record<string, string>> = {
   '0029-webhook-kinds': 'alter table webhook drop column kind',
   '0031-provider-hours': 'drop table provider_hour',
   '0032-performance-hours': 'drop table performance_hour',
+  '0033-key-rotation': `drop index credential_of_key; alter table credential drop column expires_at;
+    alter table api_key drop column disabled_at; alter table api_key drop column previous_last4;
+    alter table api_key drop column previous_until; alter table api_key drop column expiry_alert_due`,
   '0019-stored-settings': 'drop table stored_setting',
   '0018-request-apis': 'alter table completion drop column api; alter table hold drop column api',
   '0017-stored-responses': 'drop table response',

@@ -2,15 +2,15 @@
 import { DELEGATING_RIGHTS, SCOPES, type Scope } from '../domain/identity/caller.ts'
 import type { AccountId, KeyId, TeamId } from '../domain/ids.ts'
 import { ACCOUNT_SCOPES, type ApiKey, isLimited, type KeyRights } from '../features/keys/key.ts'
-import { createKey, findKeyAccount, listKeys, revokeKeys } from '../features/keys/queries.ts'
-import { nanoUsdOf, renderKey } from '../features/keys/routes.ts'
+import { createKey, findKeysNamed, listKeys, revokeKeys, rotateKey, updateKey } from '../features/keys/queries.ts'
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS, nanoUsdOf, renderKey } from '../features/keys/shapes.ts'
 import { findTeam } from '../features/teams/queries.ts'
 import { parseAddressRange } from '../lib/ip-address.ts'
 import { textTable } from '../lib/table.ts'
 import { parseDurationMs } from '../lib/time.ts'
 import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { type JsonOption, printLine } from './output.ts'
+import { type JsonOption, note, printLine } from './output.ts'
 
 export interface KeysCreateOptions extends JsonOption {
   readonly name: string
@@ -75,14 +75,71 @@ export async function keysList({ account, json }: AccountOption): Promise<void> 
   })
 }
 
+async function keyNamed(db: CommandContext['db'], text: string): Promise<ApiKey> {
+  const [key, ...others] = await findKeysNamed(db, text)
+  if (key === undefined) throw new Error(`Key ${text} does not exist. Run 'turnpike keys list' to see all keys.`)
+  if (others.length === 0) return key
+  throw new Error(
+    `Several keys have the name '${text}': ${[key, ...others].map(({ id }) => id).join(', ')}. Pass an ID.`,
+  )
+}
+
+interface RotateOptions extends JsonOption {
+  /** A number and a unit: `24h`. */
+  readonly overlap?: string
+}
+
+/** Prints the new secret, which is shown only once, and nothing else. */
+export async function keysRotate(text: string, { overlap, json }: RotateOptions): Promise<void> {
+  const overlapMs = readOverlapMs(overlap)
+  if (overlapMs > MAX_OVERLAP_SECONDS * 1_000) throw wrongUsage('--overlap: allowed: at most 90d.')
+  await withDatabase(async (context) => {
+    const now = context.now()
+    const { key, secret } = await context.db.transaction().execute(async (inside) => {
+      const before = await keyNamed(inside, text)
+      const rotated = await rotateKey(inside, { key: before, until: now + overlapMs }, now)
+      if (rotated === undefined) throw new Error(`Key ${text} is revoked.`)
+      const { accountId, id, name, last4 } = rotated.key
+      const details = { name, last4, overlap_seconds: overlapMs / 1_000 }
+      await auditCommand(context, inside, { accountId, action: 'key.rotated', subject: id, details })
+      return rotated
+    })
+    printLine(json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
+    const { previous } = key
+    if (previous !== undefined) note(`The secret …${previous.last4} stays valid until ${dateText(previous.until)} UTC.`)
+  })
+}
+
+function readOverlapMs(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_OVERLAP_SECONDS * 1_000
+  return /^0[smhd]?$/.test(text) ? 0 : readDurationMs(text, '--overlap')
+}
+
+export const keysDisable = (text: string): Promise<void> => setDisabled(text, true)
+export const keysEnable = (text: string): Promise<void> => setDisabled(text, false)
+
+async function setDisabled(text: string, disabled: boolean): Promise<void> {
+  await withDatabase(async (context) => {
+    const now = context.now()
+    await context.db.transaction().execute(async (inside) => {
+      const { accountId, id, name, ...key } = await keyNamed(inside, text)
+      const disabledAt = disabled ? (key.disabledAt ?? now) : undefined
+      const after = await updateKey(inside, { accountId, id, name, rights: key, disabledAt }, now)
+      if (after === undefined) throw new Error(`Key ${text} is revoked.`)
+      const action = disabled ? 'key.disabled' : 'key.enabled'
+      await auditCommand(context, inside, { accountId, action, subject: id, details: { name } })
+    })
+    printLine(`${disabled ? 'Disabled' : 'Enabled'} ${text}.`)
+  })
+}
+
 /** Revokes a key. Every process applies it within a second. */
-export async function keysRevoke(id: string, { cascade = true }: { readonly cascade?: boolean } = {}): Promise<void> {
+export async function keysRevoke(text: string, { cascade = true }: { readonly cascade?: boolean } = {}): Promise<void> {
   await withDatabase(async (context) => {
     const { db, now } = context
-    const accountId = await findKeyAccount(db, id as KeyId)
-    if (accountId === undefined) throw new Error(`Key ${id} does not exist. Run 'turnpike keys list' to see all keys.`)
+    const { accountId, id } = await keyNamed(db, text)
     const revoked = await db.transaction().execute(async (inside) => {
-      const { keys, webhooks } = await revokeKeys(inside, { accountId, id: id as KeyId, cascade }, now())
+      const { keys, webhooks } = await revokeKeys(inside, { accountId, id, cascade }, now())
       if (keys.length === 0) throw new Error(`Key ${id} is already revoked.`)
       for (const key of keys) {
         await auditCommand(context, inside, { accountId, action: 'key.revoked', ...revocationOf(key, id) })
@@ -97,7 +154,7 @@ export async function keysRevoke(id: string, { cascade = true }: { readonly casc
   })
 }
 
-function revocationOf(key: KeyId, revoked: string) {
+function revocationOf(key: KeyId, revoked: KeyId) {
   return { subject: key, details: key === revoked ? {} : { with: revoked } }
 }
 
@@ -110,7 +167,7 @@ function readRights(options: KeysCreateOptions, now: number): KeyRights {
     dataPolicy: { dataCollection: options.dataCollection, zdr: options.zdr, regions: options.regions },
     monthlyBudgetNanoUsd: monthlyBudgetUsd === undefined ? undefined : nanoUsdOf(monthlyBudgetUsd),
     requestsPerMinute,
-    expiresAt: expiresIn === undefined ? undefined : now + readDurationMs(expiresIn),
+    expiresAt: expiresIn === undefined ? undefined : now + readDurationMs(expiresIn, '--expires-in'),
   }
   return { ...limits, scopes: readScopes(options, isLimited(limits)) }
 }
@@ -137,10 +194,10 @@ function readRange(text: string): string {
   throw wrongUsage(`--ip-allowlist: '${text}' is not an IP address or a CIDR block such as 203.0.113.0/24.`)
 }
 
-function readDurationMs(text: string): number {
+function readDurationMs(text: string, option: string): number {
   const durationMs = parseDurationMs(text)
   if (durationMs !== undefined) return durationMs
-  throw wrongUsage('--expires-in: allowed: a whole number and a unit (s, m, h, d), such as 30d.')
+  throw wrongUsage(`${option}: allowed: a whole number and a unit (s, m, h, d), such as 30d.`)
 }
 
 function keysTable(keys: readonly ApiKey[], now: number): string {
@@ -156,10 +213,11 @@ function keysTable(keys: readonly ApiKey[], now: number): string {
   return textTable(['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'LAST USED', 'STATE'], rows)
 }
 
-function stateOf({ revokedAt, expiresAt }: ApiKey, now: number): string {
+function stateOf({ revokedAt, expiresAt, disabledAt }: ApiKey, now: number): string {
   if (revokedAt !== undefined) return 'revoked'
-  if (expiresAt === undefined) return 'active'
-  return expiresAt <= now ? 'expired' : `until ${dateText(expiresAt)}`
+  if (expiresAt !== undefined && expiresAt <= now) return 'expired'
+  if (disabledAt !== undefined) return 'disabled'
+  return expiresAt === undefined ? 'active' : `until ${dateText(expiresAt)}`
 }
 
 function dateText(ms: number | undefined): string {

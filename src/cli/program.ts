@@ -93,11 +93,32 @@ function addKeys(program: Command): void {
     .option('--account <id>', 'ID of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysList'))
+  addKeyChanges(keys)
+}
+
+function addKeyChanges(keys: Command): void {
+  keys
+    .command('rotate')
+    .description('replace the secret of a key and print it, which is shown only once')
+    .argument('<key>', 'ID or name of the key')
+    .option('--overlap <duration>', 'how long the present secret stays valid, 0s to 90d (default: 1d)')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('./keys.ts'), 'keysRotate'))
+  keys
+    .command('disable')
+    .description('refuse a key, and the keys that it created, until it is enabled')
+    .argument('<key>', 'ID or name of the key')
+    .action(lazily(() => import('./keys.ts'), 'keysDisable'))
+  keys
+    .command('enable')
+    .description('accept a disabled key again')
+    .argument('<key>', 'ID or name of the key')
+    .action(lazily(() => import('./keys.ts'), 'keysEnable'))
   keys
     .command('revoke')
     .description('revoke a key, and the keys and webhooks that it created')
     .option('--no-cascade', 'keep the keys and webhooks that it created')
-    .argument('<id>', 'ID of the key')
+    .argument('<key>', 'ID or name of the key')
     .action(lazily(() => import('./keys.ts'), 'keysRevoke'))
 }
 

@@ -27,6 +27,7 @@ export type AncestorRow = Pick<
   | 'has_budgets'
   | 'expires_at'
   | 'revoked_at'
+  | 'disabled_at'
 > & { readonly tags: string | null; readonly require_tags: string | null }
 
 /** The ancestors of a key, the nearest first; empty when no key created it. */
@@ -43,7 +44,7 @@ export async function ancestorsOf(
         where api_key.parent_id is not null and above.depth < ${sql.lit(MAX_ANCESTORS)}
     )
     select api_key.id, scopes, ip_allowlist, models, requests_per_minute, monthly_budget_nano_usd, data_policy,
-      has_budgets, expires_at, revoked_at, tags, require_tags, above.depth
+      has_budgets, expires_at, revoked_at, disabled_at, tags, require_tags, above.depth
     from above join api_key on api_key.account_id = ${accountId} and api_key.id = above.id`,
   )
   return rows.toSorted((a, b) => a.depth - b.depth)

@@ -25,6 +25,7 @@ import { teams, telemetryDestinations } from './migrations/0021-0025.ts'
 import { attribution } from './migrations/attribution.ts'
 import { budgets } from './migrations/budgets.ts'
 import { guardrails } from './migrations/guardrails.ts'
+import { keyRotation } from './migrations/key-rotation.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { payments } from './migrations/payments.ts'
 import { performanceHours } from './migrations/performance-hours.ts'
@@ -75,6 +76,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0030-payments', statements: payments },
   { name: '0031-provider-hours', statements: providerHours },
   { name: '0032-performance-hours', statements: performanceHours },
+  { name: '0033-key-rotation', statements: keyRotation },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -7,6 +7,7 @@ import {
   type AgentEventData,
   type AgentEventType,
   type BudgetAlertData,
+  type KeyExpiringData,
   type LedgerAuditData,
   WEBHOOK_EVENT_TYPES,
   type WebhookEvent,
@@ -27,6 +28,7 @@ export const ALERT_EVENTS = [
   'budget.alert',
   'ledger.audit',
   'provider.refused',
+  'key.expiring',
 ] as const satisfies readonly WebhookEventType[]
 
 export function isWebhookEventType(text: string): text is WebhookEventType {
@@ -62,6 +64,8 @@ export function exampleWebhookEvent(type: WebhookEventType, facts: ExampleFacts)
       return { ...head, type, data: ledgerAudit(facts) }
     case 'provider.refused':
       return { ...head, type, data: { provider: 'local', model: 'qwen3-coder', reason: 'credentials', status: 401 } }
+    case 'key.expiring':
+      return { ...head, type, data: keyExpiring(facts) }
     case 'webhook.test':
       return { ...head, type, data: webhookTestData(facts.webhookId) }
     default:
@@ -89,6 +93,17 @@ function budgetAlert({ accountId, createdAt }: ExampleFacts): BudgetAlertData {
     limit_usd: spent.limit_usd,
     threshold_percent: 80,
     forecast_exhausted_at: isoTime(createdAt + DAY_MS),
+  }
+}
+
+function keyExpiring({ accountId, createdAt }: ExampleFacts): KeyExpiringData {
+  return {
+    account_id: accountId,
+    key_id: 'key_00000000exampleexample',
+    name: 'production',
+    last4: 'TRbJ',
+    expires_at: isoTime(createdAt + 7 * DAY_MS),
+    last_used_at: isoTime(createdAt - MINUTE_MS),
   }
 }
 

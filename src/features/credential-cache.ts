@@ -15,7 +15,7 @@ const NEGATIVE_LIFE_MS = 5_000
 
 /** Tables with rows that credentials depend on: how a row is identified, and since when it is not valid any more. */
 const TABLES = {
-  api_key: { id: sql`id`, endedAt: sql`revoked_at` },
+  api_key: { id: sql`id`, endedAt: sql`coalesce(revoked_at, disabled_at)` },
   device: { id: sql`id`, endedAt: sql`revoked_at` },
   session: { id: sql`id`, endedAt: sql`ended_at` },
   member: { id: sql`account_id || ' ' || user_id`, endedAt: sql`removed_at` },

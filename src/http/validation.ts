@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module'
 import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
-import type { FastifyServerOptions } from 'fastify'
+import type { FastifyRequest, FastifyServerOptions } from 'fastify'
 
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
 type Compile = ReturnType<BuildCompilerFromPool>
@@ -61,4 +61,9 @@ function lazily(compile: () => Validate): Validate {
   // With this property Fastify says where the data is, so that a default can take its place.
   validate.schemaEnv = true
   return validate as unknown as Validate
+}
+
+/** A hook before the validation: a request without a body is one without fields. */
+export async function withoutBody(request: FastifyRequest): Promise<void> {
+  request.body ??= {}
 }

@@ -88,7 +88,7 @@ async function makeKey(page: Page): Promise<string> {
   const secret = await shown.locator('[data-secret]').innerText()
   assert.match(secret, /^tp_[0-9A-Za-z]{46}$/)
   const lines = `OPENAI_API_KEY=${secret}\nOPENAI_BASE_URL=${new URL(page.url()).origin}/v1`
-  assert.equal(await shown.getByLabel('Lines for .env').innerText(), lines)
+  assert.equal(await shown.getByLabel('Lines for the .env of a client').innerText(), lines)
   const answer = await run('sh', ['-c', await shown.getByLabel('curl code').innerText()])
   assert.equal(JSON.parse(answer.stdout).object, 'chat.completion', answer.stdout)
   await page.keyboard.press('Escape')

@@ -35,6 +35,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['post', '/v1/keys'],
   ['patch', '/v1/keys/{id}'],
   ['delete', '/v1/keys/{id}'],
+  ['post', '/v1/keys/{id}/rotate'],
   ['get', '/v1/account'],
   ['patch', '/v1/account'],
   ['get', '/v1/ledger'],
@@ -82,6 +83,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['post', '/v1/admin/accounts/{id}/credits'],
   ['get', '/v1/admin/instances'],
   ['get', '/v1/admin/providers'],
+  ['get', '/v1/admin/provider_kinds'],
   ['get', '/v1/admin/price_ends'],
   ['post', '/v1/admin/providers/{name}/test'],
 ]

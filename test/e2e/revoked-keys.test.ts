@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CHAT, hello, open, send } from '../support/client.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
 import { ordinary, streamUntil } from '../support/providers/answers.ts'
@@ -26,6 +27,7 @@ async function idOf(name: string, key: string): Promise<string> {
 for (const [way, revoke] of [
   ['over HTTP', (id: string, by: string) => send(gateway, `/v1/keys/${id}`, { key: by, method: 'DELETE' })],
   ['by another process', (id: string) => gateway.cli('keys', 'revoke', id)],
+  ['for a time, by disabling it,', (id: string) => gateway.cli('keys', 'disable', id)],
 ] as const) {
   test(`KEY-4: streams of a key that is revoked ${way} end with an error, those of others go on`, async () => {
     const told = Promise.withResolvers<void>()
@@ -45,3 +47,19 @@ for (const [way, revoke] of [
     assert.equal((await send(gateway, '/v1/models', { key })).status, 401)
   })
 }
+
+test('a key that another process rotates and disables, by its name, follows in this one', async () => {
+  const old = await gateway.key('--name', 'rotated')
+  const statusOf = async (key: string) => (await send(gateway, '/v1/models', { key })).status
+  assert.equal(await statusOf(old), 200)
+  const key = (await gateway.cli('keys', 'rotate', 'rotated', '--overlap', '1h')).trim()
+  assert.deepEqual([await statusOf(old), await statusOf(key)], [200, 200])
+  const until = async (status: number) => {
+    while ((await statusOf(key)) !== status) await sleep(20)
+  }
+  await gateway.cli('keys', 'disable', 'rotated')
+  await until(401)
+  assert.equal(await statusOf(old), 401)
+  await gateway.cli('keys', 'enable', 'rotated')
+  await until(200)
+})

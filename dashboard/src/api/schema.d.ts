@@ -182,6 +182,13 @@ export interface paths {
          */
         patch: operations["patchKeysById"];
     };
+    "/v1/keys/{id}/rotate": {
+        /**
+         * Rotate the secret of an API key
+         * @description Returns a new secret in `key`, only this once. ID, limits, budgets and history stay. The present secret stays valid for `overlap_seconds`, an earlier one ends.
+         */
+        post: operations["postKeysByIdRotate"];
+    };
     "/v1/usage": {
         /**
          * Get the usage of a period
@@ -451,6 +458,13 @@ export interface paths {
          * @description Returns the configured providers with their health over the last 24 hours, and with the latency and load that the responding process has measured in its own calls.
          */
         get: operations["getAdminProviders"];
+    };
+    "/v1/admin/provider_kinds": {
+        /**
+         * List provider kinds
+         * @description Returns the built-in providers, each of which `PUT /v1/admin/providers/{name}` can configure.
+         */
+        get: operations["getAdminProviderKinds"];
     };
     "/v1/admin/price_ends": {
         /**
@@ -3260,8 +3274,8 @@ export interface operations {
                 cursor?: string;
                 /** @description By time. */
                 order?: "asc" | "desc";
-                /** @description active: neither revoked nor expired. expired: past `expires_at` and not revoked. */
-                status?: "active" | "revoked" | "expired" | "all";
+                /** @description active: not revoked, expired or disabled. expired: past `expires_at` and not revoked. disabled: neither expired nor revoked. */
+                status?: "active" | "disabled" | "revoked" | "expired" | "all";
                 /** @description Only keys of this team. */
                 team_id?: string;
             };
@@ -3301,6 +3315,15 @@ export interface operations {
                             last_used_at: string | null;
                             expires_at: string | null;
                             revoked_at: string | null;
+                            /** @description Since when it is refused. Null: it is enabled. */
+                            disabled_at: string | null;
+                            /** @description The secret before the last rotation, and until when it is or was valid. Null: none. */
+                            previous_secret: {
+                                /** @description Last characters of the secret. */
+                                last4: string;
+                                /** @description ISO 8601 UTC. */
+                                valid_until: string;
+                            } | null;
                             /** @description Tags of its requests, unless they say otherwise. */
                             tags: {
                                 [key: string]: string;
@@ -3490,6 +3513,15 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
+                        /** @description Since when it is refused. Null: it is enabled. */
+                        disabled_at: string | null;
+                        /** @description The secret before the last rotation, and until when it is or was valid. Null: none. */
+                        previous_secret: {
+                            /** @description Last characters of the secret. */
+                            last4: string;
+                            /** @description ISO 8601 UTC. */
+                            valid_until: string;
+                        } | null;
                         /** @description Tags of its requests, unless they say otherwise. */
                         tags: {
                             [key: string]: string;
@@ -3611,6 +3643,15 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
+                        /** @description Since when it is refused. Null: it is enabled. */
+                        disabled_at: string | null;
+                        /** @description The secret before the last rotation, and until when it is or was valid. Null: none. */
+                        previous_secret: {
+                            /** @description Last characters of the secret. */
+                            last4: string;
+                            /** @description ISO 8601 UTC. */
+                            valid_until: string;
+                        } | null;
                         /** @description Tags of its requests, unless they say otherwise. */
                         tags: {
                             [key: string]: string;
@@ -3734,6 +3775,8 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
+                    /** @description true: the key and the keys that it created are refused, within a second in every process, until it is false. */
+                    disabled?: boolean;
                     /** @description Empty: full access. */
                     scopes?: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
                     /** @description Addresses and CIDR blocks. An empty list allows every address. */
@@ -3834,6 +3877,15 @@ export interface operations {
                         last_used_at: string | null;
                         expires_at: string | null;
                         revoked_at: string | null;
+                        /** @description Since when it is refused. Null: it is enabled. */
+                        disabled_at: string | null;
+                        /** @description The secret before the last rotation, and until when it is or was valid. Null: none. */
+                        previous_secret: {
+                            /** @description Last characters of the secret. */
+                            last4: string;
+                            /** @description ISO 8601 UTC. */
+                            valid_until: string;
+                        } | null;
                         /** @description Tags of its requests, unless they say otherwise. */
                         tags: {
                             [key: string]: string;
@@ -3896,6 +3948,147 @@ export interface operations {
                                 ends_at: string;
                             }[];
                         }[];
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postKeysByIdRotate: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description For which the present secret stays valid. 0: it ends at once.
+                     * @default 86400
+                     */
+                    overlap_seconds?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        object: "key";
+                        name: string;
+                        /** @description First characters of the secret. */
+                        prefix: string;
+                        /** @description Last characters of the secret. */
+                        last4: string;
+                        scopes: ("chat" | "models:read" | "usage:read" | "agents:read" | "agents:write" | "webhooks" | "keys" | "members" | "teams" | "scim" | "billing" | "operator")[];
+                        ip_allowlist: string[];
+                        monthly_budget_usd: number | null;
+                        requests_per_minute: number | null;
+                        models: string[];
+                        /** @description What deployments that answer requests of the key and of keys that it creates must fulfil; otherwise 403 `policy_not_satisfiable`. Null: nothing. */
+                        data_policy: {
+                            /**
+                             * @description deny: only deployments that do not keep data to train on.
+                             * @enum {string}
+                             */
+                            data_collection?: "allow" | "deny";
+                            /** @description true: only deployments with zero data retention. */
+                            zdr?: boolean;
+                            /** @description Only deployments in one of these regions. */
+                            regions?: string[];
+                        } | null;
+                        created_at: string;
+                        last_used_at: string | null;
+                        expires_at: string | null;
+                        revoked_at: string | null;
+                        /** @description Since when it is refused. Null: it is enabled. */
+                        disabled_at: string | null;
+                        /** @description The secret before the last rotation, and until when it is or was valid. Null: none. */
+                        previous_secret: {
+                            /** @description Last characters of the secret. */
+                            last4: string;
+                            /** @description ISO 8601 UTC. */
+                            valid_until: string;
+                        } | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
+                        /** @description The person who created the key, whose rights it cannot exceed. Null: no person did. */
+                        created_by: {
+                            user_id: string;
+                            email: string;
+                            name: string;
+                        } | null;
+                        /** @description The key that created this one, whose limits it cannot exceed, and whose budget and rate limit it shares. Null: none. */
+                        parent_id: string | null;
+                        /** @description The team that it belongs to. Null: to the account. */
+                        team_id: string | null;
+                        /** @description Spending of the key and the keys that it created in this calendar month, UTC. Null: the key has no budget. */
+                        spent_usd: number | null;
+                        /** @description Time at which the budget resets, ISO 8601. Null: the key has no budget. */
+                        resets_at: string | null;
+                        /** @description Its budgets besides `monthly_budget_usd`. */
+                        budgets: {
+                            id: string;
+                            /** @enum {string} */
+                            object: "budget";
+                            /** @enum {string} */
+                            level: "account" | "team" | "member" | "key" | "tag";
+                            /** @description ID of the account, team, user or key; of a tag `key=value`. */
+                            subject: string;
+                            /** @description USD, at most 9 decimals. The limit without raises. */
+                            usd: number;
+                            /** @enum {string} */
+                            window: "day" | "week" | "month" | "quarter" | "total";
+                            /** @description Start of the first window, ISO 8601. Null: windows of the calendar. */
+                            starts: string | null;
+                            timezone: string;
+                            /** @enum {string} */
+                            action: "block" | "warn";
+                            /** @description USD, at most 9 decimals. The limit with the raises in force. */
+                            limit_usd: number;
+                            /** @description USD, at most 9 decimals. Charged in the current window. */
+                            spent_usd: number;
+                            /** @description USD, at most 9 decimals. Reserved by requests in flight. */
+                            held_usd: number;
+                            /** @description USD, at most 9 decimals. `limit_usd` less `spent_usd` and `held_usd`, at least 0. */
+                            remaining_usd: number;
+                            /** @description Start of the current window, ISO 8601. */
+                            window_start: string;
+                            /** @description End of the current window, ISO 8601. Null: it never resets. */
+                            resets_at: string | null;
+                            /** @description Time at which the budget is spent at the pace of this window, ISO 8601. Null: not within the window. */
+                            forecast_exhausted_at: string | null;
+                            /** @description Raises in force. */
+                            raises: {
+                                id: string;
+                                /** @description USD, at most 9 decimals. Added to the limit. */
+                                usd: number;
+                                reason: string;
+                                created_at: string;
+                                ends_at: string;
+                            }[];
+                        }[];
+                        /** @description The secret, returned only this once. */
+                        key: string;
                     };
                 };
             };
@@ -7758,10 +7951,15 @@ export interface operations {
                             /** @description Without user, password and query. */
                             base_url: string;
                             /**
-                             * @description down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these.
+                             * @description down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.
                              * @enum {string}
                              */
-                            status: "healthy" | "degraded" | "down";
+                            status: "healthy" | "degraded" | "down" | "disabled";
+                            /**
+                             * @description configuration: the configuration file or the environment, which have precedence. database: stored by an operator.
+                             * @enum {string}
+                             */
+                            source: "configuration" | "database" | "built_in";
                             /** @description Reason of the last failure, if no call was answered since. Null: none. */
                             problem: string | null;
                             /** @description Calls of all processes in the current hour and the 23 before it, except those with credentials of accounts. */
@@ -7836,6 +8034,57 @@ export interface operations {
                                     message: string;
                                 } | null;
                             }[];
+                        }[];
+                        has_more: boolean;
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getAdminProviderKinds: {
+        parameters: {
+            query?: {
+                /** @description Items in the page, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By name. */
+                order?: "asc" | "desc";
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Name of a provider in the configuration. */
+                            id: string;
+                            /** @enum {string} */
+                            object: "provider_kind";
+                            /** @description Name of the provider. */
+                            name: string;
+                            /** @description Address of its API. Null: `base_url` is required. */
+                            base_url: string | null;
+                            /** @description Environment variable of its key. Null: it has none. */
+                            key_variable: string | null;
+                            /** @description Further settings that it knows, such as `region`. */
+                            settings: string[];
+                            /** @description Number of models in the catalogue, with prices. */
+                            models: number;
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -8568,6 +8817,8 @@ export interface operations {
                         total?: number;
                     };
                     max_in_flight?: number | null;
+                    weight?: number | null;
+                    disabled?: boolean | null;
                     data_collection?: ("allow" | "deny") | null;
                     zdr?: boolean | null;
                     forward_unknown?: boolean | null;
@@ -11028,7 +11279,7 @@ export interface operations {
                                  * @description Type of the event.
                                  * @enum {string}
                                  */
-                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                                type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                                 /**
                                  * @description pending: an attempt is running or scheduled.
                                  * @enum {string}
@@ -11077,8 +11328,8 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. Not set: all; alerts for `slack` and `email`. */
-                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `key.expiring`, `webhook.test`. Null: all, including future types. Not set: all; alerts for `slack` and `email`. */
+                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
                 };
@@ -11188,7 +11439,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                             /**
                              * @description pending: an attempt is running or scheduled.
                              * @enum {string}
@@ -11258,8 +11509,8 @@ export interface operations {
                      * @example https://example.com/webhooks
                      */
                     url?: string;
-                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `webhook.test`. Null: all, including future types. Not set: all; alerts for `slack` and `email`. */
-                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test")[] | null;
+                    /** @description Event types that the endpoint receives: `agent.started`, `agent.completed`, `agent.failed`, `agent.cancelled`, `usage.alert`, `credit.exhausted`, `budget.alert`, `ledger.audit`, `provider.refused`, `key.expiring`, `webhook.test`. Null: all, including future types. Not set: all; alerts for `slack` and `email`. */
+                    events?: ("agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test")[] | null;
                     /** @description A note. */
                     description?: string;
                     /**
@@ -11426,7 +11677,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                             /**
                              * @description pending: an attempt is running or scheduled.
                              * @enum {string}
@@ -11494,7 +11745,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -11562,7 +11813,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -11627,7 +11878,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                         /**
                          * @description pending: an attempt is running or scheduled.
                          * @enum {string}
@@ -11721,7 +11972,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only events of this type. */
-                type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                type?: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                 /** @description Only events of the last 1 000 runs of this agent. Empty after the agent is deleted. */
                 agent_id?: string;
                 /** @description `deliveries` adds the deliveries of each event. */
@@ -11747,7 +11998,7 @@ export interface operations {
                              * @description Type of the event.
                              * @enum {string}
                              */
-                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                            type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                             /** @description Time of the event, ISO 8601 UTC. */
                             created_at: string;
                             data: {
@@ -11795,7 +12046,7 @@ export interface operations {
                      * @description Type of the event.
                      * @enum {string}
                      */
-                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                    type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                 };
             };
         };
@@ -11811,7 +12062,7 @@ export interface operations {
                          * @description Type of the event.
                          * @enum {string}
                          */
-                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "webhook.test";
+                        type: "agent.started" | "agent.completed" | "agent.failed" | "agent.cancelled" | "usage.alert" | "credit.exhausted" | "budget.alert" | "ledger.audit" | "provider.refused" | "key.expiring" | "webhook.test";
                         /** @description Time of the event, ISO 8601 UTC. */
                         created_at: string;
                         data: {

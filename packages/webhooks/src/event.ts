@@ -12,6 +12,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'budget.alert',
   'ledger.audit',
   'provider.refused',
+  'key.expiring',
   'webhook.test',
 ] as const
 
@@ -130,6 +131,18 @@ export interface ProviderRefusedData {
   readonly status: number | null
 }
 
+/** An API key expires soon; sent 7 days and 1 day before, to keys that live longer than that. */
+export interface KeyExpiringData {
+  readonly account_id: string
+  readonly key_id: string
+  readonly name: string
+  /** Last characters of the secret. */
+  readonly last4: string
+  readonly expires_at: string
+  /** Null: never. */
+  readonly last_used_at: string | null
+}
+
 export interface WebhookTestData {
   readonly webhook_id: string
   readonly message: string
@@ -141,6 +154,7 @@ export interface DataOfEvents extends Record<AgentEventType, AgentEventData> {
   readonly 'budget.alert': BudgetAlertData
   readonly 'ledger.audit': LedgerAuditData
   readonly 'provider.refused': ProviderRefusedData
+  readonly 'key.expiring': KeyExpiringData
   readonly 'webhook.test': WebhookTestData
 }
 

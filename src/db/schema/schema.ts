@@ -137,6 +137,13 @@ export interface ApiKeyTable {
   last_used_at: number | null
   expires_at: number | null
   revoked_at: number | null
+  /** Refused from this time until it is enabled again; null: enabled. */
+  disabled_at: Generated<number | null>
+  /** Of the secret before the last rotation, and until when that is valid; null: there is none. */
+  previous_last4: Generated<string | null>
+  previous_until: Generated<number | null>
+  /** When the last alert of its expiry was due; null: none was. */
+  expiry_alert_due: Generated<number | null>
   /** Whether it has budgets of its own in `budget`. */
   has_budgets: Generated<0 | 1>
   /** Grows with every change of the row but `last_used_at`, see `nextChangedAt`. */
@@ -150,6 +157,8 @@ export interface CredentialTable {
   /** A refresh or access token's `id` is its device's; an invitation's is its own. */
   kind: 'key' | 'access' | 'refresh' | 'invitation'
   id: KeyId | DeviceId | InvitationId
+  /** Of a key's secret before the last rotation; null: it does not expire before its key, token or invitation. */
+  expires_at: Generated<number | null>
 }
 
 export interface CompletionTable {

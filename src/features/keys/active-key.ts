@@ -51,10 +51,12 @@ export async function loadKey(db: Kysely<Database>, digest: string): Promise<Cac
       join.onRef('credential.account_id', '=', 'api_key.account_id').onRef('credential.id', '=', 'api_key.id'),
     )
     .where(({ and }) => and({ 'credential.hash': bytes, 'credential.kind': 'key' }))
-    .select('credential.hash')
+    .select(['credential.hash', 'credential.expires_at as secret_expires_at'])
     .executeTakeFirst()
   const key = row && (await activeKeyOf(db, row))
-  return row && key && { ...key, digest: Buffer.from(row.hash), unwrittenUseAt: undefined }
+  if (row === undefined || key === undefined) return undefined
+  const expiresAt = Math.min(key.expiresAt, row.secret_expires_at ?? Number.POSITIVE_INFINITY)
+  return { ...key, expiresAt, digest: Buffer.from(row.hash), unwrittenUseAt: undefined }
 }
 
 /** The same by the key's id, for background work. */
@@ -88,7 +90,8 @@ function keyRows(db: Kysely<Database>) {
     .select(['api_key.account_id', 'api_key.id', 'account.plan'])
     .select(['account.provider_credentials', 'account.guardrails'])
     .select(['account.data_policy as account_policy', 'api_key.data_policy'])
-    .select(['scopes', 'ip_allowlist', 'api_key.models', 'api_key.requests_per_minute', 'expires_at', 'revoked_at'])
+    .select(['scopes', 'ip_allowlist', 'api_key.models', 'api_key.requests_per_minute'])
+    .select(['api_key.expires_at', 'revoked_at', 'api_key.disabled_at'])
     .select(['api_key.team_id', 'team.archived_at as team_archived_at', 'team.models as team_models', 'team.endpoints'])
     .select('team.data_policy as team_policy')
     .select(['team.requests_per_minute as team_requests_per_minute', 'team_member.role as team_role'])
@@ -106,15 +109,16 @@ function keyRows(db: Kysely<Database>) {
 type KeyRow = Awaited<ReturnType<ReturnType<typeof keyRows>['execute']>>[number]
 
 /**
- * Undefined for a revoked key, one whose creator is no longer a member, and one of an archived team. Limits of a revoked
- * ancestor still apply.
+ * Undefined for a revoked key, a disabled one or one below it, one whose creator is no longer a member, and one of an
+ * archived team. Limits of a revoked ancestor still apply.
  */
 async function activeKeyOf(db: Kysely<Database>, row: KeyRow): Promise<ActiveKey | undefined> {
-  if (row.revoked_at !== null || row.team_archived_at !== null) return undefined
+  if (row.revoked_at !== null || row.disabled_at !== null || row.team_archived_at !== null) return undefined
   const bounds = boundsOf(row)
   if (bounds === 'gone') return undefined
   const { account_id: accountId, id: keyId } = row
   const above = row.parent_id === null ? [] : await ancestorsOf(db, { accountId, keyId })
+  if (above.some(({ disabled_at }) => disabled_at !== null)) return undefined
   return toActiveKey(row, { above, bounds })
 }
 

@@ -202,7 +202,7 @@ test('changes of revocation, rights and plan take effect when refresh resolves',
   await caller(it, secret)
   const untouched = await caller(it, other.secret)
   const rights = { ...FULL_ACCESS, scopes: ['chat'] as const }
-  await updateKey(it.db, { accountId: ACCOUNT, id: key.id, name: 'k', rights }, it.now())
+  await updateKey(it.db, { accountId: ACCOUNT, id: key.id, name: 'k', rights, disabledAt: undefined }, it.now())
   await it.authenticator.refresh()
   assert.deepEqual((await caller(it, secret)).scopes, new Set(['chat']))
   assert.equal(await caller(it, other.secret), untouched)
@@ -231,7 +231,8 @@ test('a secret in the negative cache is valid once its key exists', async (t) =>
   await it.db.deleteFrom('credential').execute()
   assert.equal((await refusal(it, `Bearer ${secret}`)).code, 'invalid_credential')
   await it.db.insertInto('credential').values(credential).execute()
-  await updateKey(it.db, { accountId: ACCOUNT, id: key.id, name: 'again', rights: FULL_ACCESS }, it.now())
+  const again = { accountId: ACCOUNT, id: key.id, name: 'again', rights: FULL_ACCESS, disabledAt: undefined }
+  await updateKey(it.db, again, it.now())
   await it.authenticator.refresh()
   assert.equal((await caller(it, secret)).keyId, key.id)
 })

@@ -47,6 +47,10 @@ export interface ApiKey extends KeyRights {
   readonly createdAt: number
   readonly lastUsedAt: number | undefined
   readonly revokedAt: number | undefined
+  /** Refused from this time until it is enabled again. */
+  readonly disabledAt: number | undefined
+  /** The secret before the last rotation; it may have expired. */
+  readonly previous: { readonly last4: string; readonly until: number } | undefined
 }
 
 /** Scopes within an account. */
@@ -98,7 +102,13 @@ export function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     expiresAt: row.expires_at ?? undefined,
     hasBudgets: row.has_budgets === 1,
     revokedAt: row.revoked_at ?? undefined,
+    disabledAt: row.disabled_at ?? undefined,
+    previous: previousOf(row),
   }
+}
+
+function previousOf({ previous_last4: last4, previous_until: until }: Selectable<ApiKeyTable>): ApiKey['previous'] {
+  return last4 === null || until === null ? undefined : { last4, until }
 }
 
 /** The columns that hold a key's rights. */

@@ -16,10 +16,11 @@ import type { BudgetPort, FeatureDeps, WriteAudit } from '../deps.ts'
 import { loadKeyById } from './active-key.ts'
 import type { ApiKey, KeyRights } from './key.ts'
 import { assertMayChange, inTeam, teamOfNewKey } from './of-teams.ts'
-import { createKey, findKey, type KeyReference, revokeKeys, updateKey } from './queries.ts'
+import { createKey, findKey, type KeyReference, revokeKeys, rotateKey, updateKey } from './queries.ts'
 import { assertAddressList, assertConsistent, assertGrantable, type Granter, grantRights } from './rules.ts'
 
 const DAY_MS = 24 * 3_600_000
+const SECOND_MS = 1_000
 
 export interface ManageDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
@@ -67,13 +68,14 @@ interface Change extends Pick<KeyReference, 'id'> {
   readonly name: string | undefined
   readonly rights: Partial<KeyRights>
   readonly budgets: readonly BudgetTerms[] | undefined
+  readonly disabled: boolean | undefined
 }
 
 /** Changes name and rights of a key; what is absent stays. Throws 403 for rights beyond the requester's. */
 export async function changeKey(
   deps: ManageDeps,
   requester: Requester,
-  { id, name, rights: requested, budgets }: Change,
+  { id, name, rights: requested, budgets, disabled }: Change,
 ): Promise<ApiKey> {
   const { now, writeAudit } = deps
   const { accountId } = requester.caller
@@ -84,16 +86,51 @@ export async function changeKey(
     if (before === undefined || before.revokedAt !== undefined) throw unknownKey()
     assertMayChange(requester.caller, before)
     const changed = { ...before, ...rights }
-    if (Object.keys(rights).length > 0) {
+    const disabledAt = disabled === undefined ? before.disabledAt : disabled ? (before.disabledAt ?? now()) : undefined
+    const isEnabled = disabledAt === undefined && before.disabledAt !== undefined // it grants what the key may do
+    if (Object.keys(rights).length > 0 || isEnabled) {
       assertGrantable(changed, await granterOf(inside, inTeam(requester.caller, before.teamId), now()))
       assertConsistent(changed)
     }
-    const after = await updateKey(inside, { accountId, id, name: name ?? before.name, rights: changed }, now())
+    const update = { accountId, id, name: name ?? before.name, rights: changed, disabledAt }
+    const after = await updateKey(inside, update, now())
     if (after === undefined) throw unknownKey()
-    await writeAudit(inside, keyEvent('key.changed', requester, after))
+    await writeAudit(inside, keyEvent(actionOf(before, after), requester, after))
     if (budgets === undefined) return after
     await replaceBudgets(deps, inside, { requester, id, budgets })
     return { ...after, hasBudgets: budgets.length > 0 }
+  })
+}
+
+/** A change of the state has precedence: the log has one entry for each request. */
+function actionOf(before: ApiKey, after: ApiKey): KeyAction {
+  if (before.disabledAt === after.disabledAt) return 'key.changed'
+  return after.disabledAt === undefined ? 'key.enabled' : 'key.disabled'
+}
+
+export interface RotationRequest extends Pick<KeyReference, 'id'> {
+  /** For which the present secret stays valid. */
+  readonly overlapSeconds: number
+}
+
+/** Replaces the secret of a key, which keeps everything else. Throws 403 for rights beyond the requester's, who sees it. */
+export async function rotateSecret(
+  deps: ManageDeps,
+  requester: Requester,
+  { id, overlapSeconds }: RotationRequest,
+): Promise<{ readonly key: ApiKey; readonly secret: string }> {
+  const { now, writeAudit } = deps
+  const { accountId } = requester.caller
+  return decide(deps, requester, { action: 'key.rotated', id }, async (inside) => {
+    const before = await findKey(inside, { accountId, id })
+    if (before === undefined || before.revokedAt !== undefined) throw unknownKey()
+    assertMayChange(requester.caller, before)
+    assertGrantable(before, await granterOf(inside, inTeam(requester.caller, before.teamId), now()))
+    const rotated = await rotateKey(inside, { key: before, until: now() + overlapSeconds * SECOND_MS }, now())
+    if (rotated === undefined) throw unknownKey()
+    const event = keyEvent('key.rotated', requester, rotated.key)
+    await writeAudit(inside, { ...event, details: { ...event.details, overlap_seconds: overlapSeconds } })
+    return rotated
   })
 }
 
@@ -174,7 +211,7 @@ function unknownKey(): GatewayError {
   return notFound('active key')
 }
 
-type KeyAction = 'key.created' | 'key.changed'
+type KeyAction = `key.${'created' | 'changed' | 'rotated' | 'disabled' | 'enabled'}`
 
 function keyEvent(action: KeyAction, { audited }: Requester, { id, name, scopes, last4 }: ApiKey): AuditEvent {
   return { ...audited, action, subject: id, result: 'done', details: { name, scopes, last4 } }

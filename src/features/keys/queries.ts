@@ -44,6 +44,8 @@ export interface KeyReference {
 export interface KeyUpdate {
   readonly name: string
   readonly rights: KeyRights
+  /** Undefined: it is enabled. */
+  readonly disabledAt: number | undefined
 }
 
 /** Rights of a key without limits of its own. */
@@ -66,10 +68,14 @@ export async function createKey(
   if (!db.isTransaction) {
     return db.transaction().execute((inside) => createKey(inside, key, { now, ids }))
   }
+  const { secret, written } = newSecret()
+  return { key: await insertKey(db, { ...key, written }, { now, ids }), secret }
+}
+
+function newSecret(): { readonly secret: string; readonly written: WrittenSecret } {
   const secret = keyForm.mint(randomText)
   const prefix = secret.slice(0, SHOWN_PREFIX_LENGTH)
-  const written = { hash: secretHash(secret), prefix, last4: secret.slice(-SHOWN_SUFFIX_LENGTH) }
-  return { key: await insertKey(db, { ...key, written }, { now, ids }), secret }
+  return { secret, written: { hash: secretHash(secret), prefix, last4: secret.slice(-SHOWN_SUFFIX_LENGTH) } }
 }
 
 interface KeySources {
@@ -116,8 +122,8 @@ export async function insertKey(
   return toApiKey(row)
 }
 
-/** `active`: neither of the others. A key that expired and was revoked then is `revoked`. */
-export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
+/** `active`: none of the others. Of several statuses the first of `revoked`, `expired` and `disabled` counts. */
+export const KEY_STATUSES = ['active', 'disabled', 'revoked', 'expired'] as const
 export type KeyStatus = (typeof KEY_STATUSES)[number]
 
 export interface KeyPage extends PageOf {
@@ -145,8 +151,10 @@ function hasStatus(is: ExpressionBuilder<Database, 'api_key'>, filter: KeyPage['
   if (filter === undefined) return is.lit(true)
   const { status, now } = filter
   if (status === 'revoked') return is('revoked_at', 'is not', null)
-  const expiry = is('expires_at', 'is', null).or('expires_at', '>', now)
-  return is('revoked_at', 'is', null).and(status === 'active' ? expiry : is.not(expiry))
+  const valid = is('expires_at', 'is', null).or('expires_at', '>', now)
+  const unrevoked = is('revoked_at', 'is', null)
+  if (status === 'expired') return unrevoked.and(is.not(valid))
+  return unrevoked.and(valid).and('disabled_at', status === 'disabled' ? 'is not' : 'is', null)
 }
 
 /** Undefined when the key is unknown or another account's. */
@@ -159,16 +167,60 @@ export async function findKey(db: Kysely<Database>, { accountId, id }: KeyRefere
 /** Undefined when the key is unknown, another account's, or revoked. `now` is Unix milliseconds. */
 export async function updateKey(
   db: Kysely<Database>,
-  { accountId, id, name, rights }: KeyReference & KeyUpdate,
+  { accountId, id, name, rights, disabledAt }: KeyReference & KeyUpdate,
   now: number,
 ): Promise<ApiKey | undefined> {
   const row = await db
     .updateTable('api_key')
-    .set({ name, ...rightsColumns(rights), changed_at: nextChangedAt('api_key', now) })
+    .set({ name, ...rightsColumns(rights), disabled_at: disabledAt ?? null, changed_at: nextChangedAt('api_key', now) })
     .where(({ and }) => and({ account_id: accountId, id, revoked_at: null }))
     .returningAll()
     .executeTakeFirst()
   return row === undefined ? undefined : toApiKey(row)
+}
+
+export interface Rotation {
+  readonly key: ApiKey
+  /** Unix milliseconds until which the present secret stays valid; not after `now`: it ends at once. */
+  readonly until: number
+}
+
+/**
+ * Gives a key another secret, in a transaction of the caller: an earlier previous secret ends, so that at most two are
+ * valid. Undefined when the key was revoked meanwhile.
+ */
+export async function rotateKey(
+  db: Kysely<Database>,
+  { key: { accountId, id, last4: before }, until }: Rotation,
+  now: number,
+): Promise<{ readonly key: ApiKey; readonly secret: string } | undefined> {
+  const { secret, written } = newSecret()
+  const { hash, prefix, last4 } = written
+  const overlaps = until > now
+  const previous = { previous_last4: overlaps ? before : null, previous_until: overlaps ? until : null }
+  const row = await db
+    .updateTable('api_key')
+    .set({ prefix, last4, ...previous, changed_at: nextChangedAt('api_key', now) })
+    .where(({ and }) => and({ account_id: accountId, id, revoked_at: null }))
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const ofKey = { account_id: accountId, kind: 'key', id } as const
+  await db
+    .deleteFrom('credential')
+    .where(({ and }) => and(ofKey))
+    .$if(overlaps, (query) => query.where('expires_at', 'is not', null))
+    .execute()
+  await db
+    .updateTable('credential')
+    .set({ expires_at: until })
+    .where(({ and }) => and(ofKey))
+    .execute()
+  await db
+    .insertInto('credential')
+    .values({ hash, ...ofKey })
+    .execute()
+  return { key: toApiKey(row), secret }
 }
 
 export interface Revocation extends KeyReference {
@@ -210,10 +262,15 @@ async function revokeOne(db: Kysely<Database>, key: KeyReference, now: number): 
   return result.numUpdatedRows > 0n
 }
 
-/** For operators, who know a key but not its account; reads the whole table. */
-export async function findKeyAccount(db: Kysely<Database>, id: KeyId): Promise<AccountId | undefined> {
-  const row = await db.selectFrom('api_key').select('account_id').where('id', '=', id).executeTakeFirst()
-  return row?.account_id
+/** For operators, who know a key but not its account: by its ID, or by the name of keys that are not revoked. */
+export async function findKeysNamed(db: Kysely<Database>, text: string): Promise<readonly ApiKey[]> {
+  const rows = await db
+    .selectFrom('api_key')
+    .selectAll()
+    .where((is) => is('id', '=', text as KeyId).or(is('name', '=', text).and('revoked_at', 'is', null)))
+    .execute()
+  const byId = rows.filter(({ id }) => id === text)
+  return (byId.length > 0 ? byId : rows).map(toApiKey)
 }
 
 interface KeyCreator {

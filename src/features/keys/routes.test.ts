@@ -8,6 +8,7 @@ import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
 import { createBudgets } from '../credit/budgets/store.ts'
 import { createAuthenticator } from './authenticator.ts'
+import { recordExpiryAlerts } from './expiry-alerts.ts'
 import { createKey, FULL_ACCESS, type NewKey } from './queries.ts'
 import { keysRoutes } from './routes.ts'
 
@@ -71,7 +72,10 @@ async function setUp(t: TestContext) {
       text: response.body,
     }
   }
-  return { create, ask, now, events, database }
+  const pass = (ms: number): void => {
+    time += ms
+  }
+  return { create, ask, now, pass, events, database }
 }
 
 test('creating a key returns 201 and the secret, once, which works at once', async (t) => {
@@ -96,6 +100,8 @@ test('creating a key returns 201 and the secret, once, which works at once', asy
     last_used_at: null,
     expires_at: null,
     revoked_at: null,
+    disabled_at: null,
+    previous_secret: null,
     tags: {},
     require_tags: [],
     created_by: null,
@@ -467,4 +473,90 @@ test('the audit log has changes of keys, and requests for rights that the caller
   assert.deepEqual(events[0]?.details, { name: 'ci', scopes: ['keys', 'chat'], last4: body.last4 })
   assert.ok(events.every(({ actor, accountId }) => actor.id === key.id && accountId === 'acc_a'))
   assert.ok(!JSON.stringify(events).includes(body.key))
+})
+
+test('a rotated key has another secret and all else; at most two are valid, the former for the chosen time', async (t) => {
+  const { create, ask, pass, events } = await setUp(t)
+  const { secret: admin } = await create()
+  const { key, secret: first } = await create({ name: 'ci', models: ['m'], requestsPerMinute: 60 })
+  const rotate = (body?: object) => ask(admin, 'POST', `/keys/${key.id}/rotate`, body)
+  const works = async (secret: string) => (await ask(secret, 'GET', '/keys')).status === 403
+  const { status, body } = await rotate({ overlap_seconds: 60 })
+  const { key: second, prefix, last4, previous_secret: previous, ...rest } = body
+  assert.deepEqual([status, previous.last4, second.slice(-4)], [200, first.slice(-4), last4])
+  const { prefix: _, last4: __, previous_secret: ___, ...before } = (await ask(admin, 'GET', `/keys/${key.id}`)).body
+  assert.deepEqual({ ...before, ...rest }, before)
+  assert.deepEqual([rest.id, rest.models, rest.requests_per_minute], [key.id, ['m'], 60])
+  assert.deepEqual([await works(first), await works(second)], [true, true])
+  const third = (await rotate()).body.key
+  assert.deepEqual([await works(first), await works(second), await works(third)], [false, true, true])
+  pass(86_400_000)
+  assert.deepEqual([await works(second), await works(third)], [false, true])
+  const fourth = (await rotate({ overlap_seconds: 0 })).body
+  assert.deepEqual([await works(third), await works(fourth.key), fourth.previous_secret], [false, true, null])
+  const { action, subject, details } = events.findLast(({ action }) => action === 'key.rotated') ?? {}
+  assert.deepEqual([action, subject, details?.['overlap_seconds']], ['key.rotated', key.id, 0])
+  assert.ok(![first, second, third, fourth.key].some((secret) => JSON.stringify(events).includes(secret)))
+  assert.equal((await rotate({ overlap_seconds: -1 })).status, 400)
+})
+
+test('who rotates or enables a key has its rights; disabling it needs none, and refuses the keys below it too', async (t) => {
+  const { create, ask, events } = await setUp(t)
+  const { secret: limited } = await create({ scopes: ['keys', 'chat'] })
+  const { secret: admin } = await create()
+  const { key, secret } = await create({ scopes: ['keys', 'billing'] })
+  const below = (await ask(secret, 'POST', '/keys', { name: 'below' })).body
+  assert.equal((await ask(limited, 'POST', `/keys/${key.id}/rotate`)).status, 403)
+  const disabled = await ask(limited, 'PATCH', `/keys/${key.id}`, { disabled: true })
+  assert.match(disabled.body.disabled_at, /^2026-/)
+  for (const one of [secret, below.key]) assert.equal((await ask(one, 'GET', '/keys')).status, 401)
+  assert.equal((await ask(limited, 'PATCH', `/keys/${key.id}`, { disabled: false })).status, 403)
+  const listed = (await ask(admin, 'GET', '/keys?status=disabled')).body.data
+  assert.deepEqual(
+    listed.map((each: { id: string }) => each.id),
+    [key.id],
+  )
+  const active = (await ask(admin, 'GET', '/keys?status=active')).body.data
+  assert.ok(active.every((each: { id: string }) => each.id !== key.id))
+  assert.equal((await ask(admin, 'PATCH', `/keys/${key.id}`, { disabled: false })).body.disabled_at, null)
+  for (const one of [secret, below.key]) assert.equal((await ask(one, 'GET', '/keys')).status, 200)
+  assert.deepEqual(
+    events.filter(({ subject }) => subject === key.id).map(({ action, result }) => [action, result]),
+    [
+      ['key.rotated', 'denied'],
+      ['key.disabled', 'done'],
+      ['key.changed', 'denied'],
+      ['key.enabled', 'done'],
+    ],
+  )
+  assert.equal((await ask(admin, 'DELETE', `/keys/${key.id}`)).status, 204)
+  assert.equal((await ask(admin, 'POST', `/keys/${key.id}/rotate`)).status, 404)
+})
+
+test('an expiry is announced 7 days and 1 day before, once each, and again when it was moved', async (t) => {
+  const { create, ask, now, pass, database } = await setUp(t)
+  const day = 86_400_000
+  const { key } = await create({ name: 'ci', expiresAt: now() + 30 * day })
+  await create({ name: 'short', expiresAt: now() + day / 2 })
+  const { secret: admin } = await create()
+  const told: unknown[] = []
+  const record = () =>
+    recordExpiryAlerts({
+      ...{ db: database.db, now },
+      recordEvent: async (_db, { data }) => {
+        told.push(data)
+        return testIds.event()
+      },
+    })
+  const after = async (ms: number) => {
+    pass(ms)
+    return [await record(), await record()]
+  }
+  assert.deepEqual(await after(0), [0, 0])
+  assert.deepEqual(await after(23.5 * day), [1, 0])
+  assert.deepEqual(await after(5.6 * day), [1, 0])
+  const [first] = told as readonly { readonly key_id: string; readonly last_used_at: unknown }[]
+  assert.deepEqual([first?.key_id, first?.last_used_at], [key.id, null])
+  await ask(admin, 'PATCH', `/keys/${key.id}`, { expires_at: new Date(now() + 20 * day).toISOString() })
+  assert.deepEqual(await after(19.5 * day), [1, 0])
 })

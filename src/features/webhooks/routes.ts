@@ -7,6 +7,7 @@ import type { AccountId, DeliveryId, WebhookId } from '../../domain/ids.ts'
 import { webhookTestData } from '../../domain/webhook-event.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
+import { withoutBody } from '../../http/validation.ts'
 import { idParams } from '../../http/wire-fields.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 import {
@@ -131,11 +132,6 @@ export function webhooksRoutes(deps: WebhooksDeps): FastifyPluginAsyncTypebox {
       return { ...renderWebhook(row, now()), secret }
     })
   }
-}
-
-/** A request without a body is one without fields. */
-async function withoutBody(request: FastifyRequest): Promise<void> {
-  request.body ??= {}
 }
 
 interface DeliveryDeps extends WebhooksDeps {

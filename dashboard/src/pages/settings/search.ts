@@ -2,7 +2,7 @@
 import { present, readChoice, readText } from '../../lib/address.ts'
 import { type PeriodSearch, readPeriodSearch } from '../../lib/period.ts'
 
-export const KEY_TABS = ['active', 'expired', 'revoked', 'all'] as const
+export const KEY_TABS = ['active', 'disabled', 'expired', 'revoked', 'all'] as const
 export type KeyTab = (typeof KEY_TABS)[number]
 
 export interface KeysSearch {
@@ -22,6 +22,17 @@ export function readKeysSearch(raw: Record<string, unknown>): KeysSearch {
     create: readChoice(raw, 'create', ['1']),
     team: readText(raw, 'team'),
   })
+}
+
+export interface ProvidersSearch {
+  /** Whether a provider is being added. */
+  readonly add?: '1'
+  /** The provider whose sheet is open. */
+  readonly provider?: string
+}
+
+export function readProvidersSearch(raw: Record<string, unknown>): ProvidersSearch {
+  return present({ add: readChoice(raw, 'add', ['1']), provider: readText(raw, 'provider') })
 }
 
 export const TEAM_TABS = ['active', 'archived'] as const

@@ -75,6 +75,15 @@ function textOf(event: WebhookEvent): Text {
       const lines = [`Model: ${model}`, `Reason: ${reason}${status === null ? '' : `, HTTP status ${status}`}`]
       return { subject: `the provider ${provider} refuses requests`, lines }
     }
+    case 'key.expiring': {
+      const { name, last4, expires_at: at, last_used_at: usedAt } = event.data
+      const lines = [
+        `Key: …${last4}`,
+        usedAt === null ? 'It was never used.' : `It was last used on ${day(usedAt)}.`,
+        'Rotate it and set another expiry, or create a new key.',
+      ]
+      return { subject: `the API key ${name} expires on ${day(at)}`, lines }
+    }
     case 'webhook.test':
       return { subject: 'test message', lines: ['This endpoint receives alerts.'] }
     default: {

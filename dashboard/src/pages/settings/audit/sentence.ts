@@ -41,6 +41,9 @@ function budgetOf(level: string, subject: string): string {
 const PHRASES: Readonly<Record<string, Phrase>> = {
   'key.created': ['created', 'create', key],
   'key.changed': ['changed', 'change', key],
+  'key.rotated': ['rotated', 'rotate', key],
+  'key.disabled': ['disabled', 'disable', key],
+  'key.enabled': ['enabled', 'enable', key],
   'key.revoked': ['revoked', 'revoke', key],
   'member.joined': ['joined', 'join', (text) => `as ${role(text)}${by(text)}`],
   'member.role_changed': ['made', 'make', (text) => `${person(text)} ${role(text)}${was(text)}`],

@@ -1,4 +1,4 @@
-import { ChartColumn, List, Plus, Trash2 } from 'lucide-react'
+import { ChartColumn, CirclePause, CirclePlay, List, Plus, RefreshCw, Trash2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useCan } from '../../../api/me.ts'
 import { useAccountNames } from '../../../api/names.ts'
@@ -20,16 +20,24 @@ import { KeyForm } from './key-form.tsx'
 import { Budget, KeyStatus, KeyText, stateOf } from './key-words.tsx'
 import { type Key, useKey, useKeyActions } from './queries.ts'
 
+export interface KeyActions {
+  readonly onOpen: (key: Key) => void
+  readonly onRotate: (key: Key) => void
+  readonly onDisable: (key: Key) => void
+  readonly onEnable: (key: Key) => void
+  readonly onRevoke: (key: Key) => void
+}
+
 interface KeySheetProps {
   /** Undefined: closed. */
   readonly id: string | undefined
   /** The key as the list has it, until all of it is there. */
   readonly listed: Key | undefined
   readonly onClose: () => void
-  readonly onRevoke: (key: Key) => void
+  readonly actions: KeyActions
 }
 
-export function KeySheet({ id, listed, onClose, onRevoke }: KeySheetProps) {
+export function KeySheet({ id, listed, onClose, actions }: KeySheetProps) {
   return (
     <Sheet
       open={id !== undefined}
@@ -39,18 +47,18 @@ export function KeySheet({ id, listed, onClose, onRevoke }: KeySheetProps) {
       title={listed?.name ?? 'API key'}
       description={listed === undefined ? undefined : <KeyText row={listed} />}
     >
-      {id !== undefined && <SheetContent id={id} onClose={onClose} onRevoke={onRevoke} />}
+      {id !== undefined && <SheetContent id={id} onClose={onClose} actions={actions} />}
     </Sheet>
   )
 }
 
-interface SheetContentProps extends Pick<KeySheetProps, 'onClose' | 'onRevoke'> {
+interface SheetContentProps extends Pick<KeySheetProps, 'onClose' | 'actions'> {
   readonly id: string
 }
 
 type DetailedKey = NonNullable<ReturnType<typeof useKey>['data']>
 
-function SheetContent({ id, onClose, onRevoke }: SheetContentProps) {
+function SheetContent({ id, onClose, actions }: SheetContentProps) {
   return (
     <Loaded query={useKey(id)} what="this key">
       {(found) => (
@@ -62,11 +70,7 @@ function SheetContent({ id, onClose, onRevoke }: SheetContentProps) {
             <LinkButton size="sm" icon={List} to="/requests" search={{ key_id: id }}>
               Requests
             </LinkButton>
-            {found.revoked_at === null && (
-              <Button size="sm" icon={Trash2} className="ml-auto" onClick={() => onRevoke(found)}>
-                Revoke
-              </Button>
-            )}
+            {found.revoked_at === null && <KeyButtons row={found} actions={actions} />}
           </div>
           <KeyDetails row={found} />
           <KeyBudgets row={found} />
@@ -74,6 +78,27 @@ function SheetContent({ id, onClose, onRevoke }: SheetContentProps) {
         </div>
       )}
     </Loaded>
+  )
+}
+
+function KeyButtons({ row, actions }: { readonly row: DetailedKey; readonly actions: KeyActions }) {
+  const isDisabled = row.disabled_at !== null
+  return (
+    <span className="ml-auto flex flex-wrap gap-2">
+      <Button size="sm" icon={RefreshCw} onClick={() => actions.onRotate(row)}>
+        Rotate
+      </Button>
+      <Button
+        size="sm"
+        icon={isDisabled ? CirclePlay : CirclePause}
+        onClick={() => (isDisabled ? actions.onEnable(row) : actions.onDisable(row))}
+      >
+        {isDisabled ? 'Enable' : 'Disable'}
+      </Button>
+      <Button size="sm" icon={Trash2} onClick={() => actions.onRevoke(row)}>
+        Revoke
+      </Button>
+    </span>
   )
 }
 
@@ -88,6 +113,7 @@ function KeyDetails({ row }: { readonly row: DetailedKey }) {
     { label: 'Requests, last 24 h', value: formatCount(row.requests_last_24h) },
     ...(row.monthly_budget_usd === null ? [] : [{ label: 'Budget', value: <Budget row={row} /> }]),
     ...useEnd(row),
+    ...usePrevious(row),
     ...(row.revoked_at === null ? [] : rightsItems(row)),
   ]
   return <Details items={items} />
@@ -152,6 +178,18 @@ function useEnd(row: DetailedKey): readonly DetailsItem[] {
   if (state === 'revoked') return [{ label: 'Revoked', value: <Time iso={row.revoked_at} /> }]
   const label = state === 'expired' ? 'Expired' : 'Expires'
   return [{ label, value: row.expires_at === null ? 'Never' : <Time iso={row.expires_at} /> }]
+}
+
+/** The secret before a rotation, while it is valid. */
+function usePrevious({ previous_secret: previous }: DetailedKey): readonly DetailsItem[] {
+  const now = useNow()
+  if (previous === null || Date.parse(previous.valid_until) <= now) return []
+  const value = (
+    <>
+      …{previous.last4}, valid until <Time iso={previous.valid_until} />
+    </>
+  )
+  return [{ label: 'Previous secret', value }]
 }
 
 function Creator({ row: { created_by: by, parent_id: parent } }: { readonly row: DetailedKey }): ReactNode {

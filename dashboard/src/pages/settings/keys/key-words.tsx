@@ -1,6 +1,6 @@
 /** Parts of a key as they are read in rows and sheets. */
-import { Ban, CircleCheck, TimerOff } from 'lucide-react'
-import { formatUsd } from '../../../lib/format.ts'
+import { Ban, CircleCheck, CirclePause, TimerOff, TriangleAlert } from 'lucide-react'
+import { formatUsd, plural } from '../../../lib/format.ts'
 import { formatDate } from '../../../lib/time.ts'
 import { StatusChip } from '../../../ui/status.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
@@ -9,32 +9,44 @@ import { Dash } from '../../../ui/values.tsx'
 import { labelOfRight } from '../members/rights.ts'
 import type { Key } from './queries.ts'
 
-export type KeyState = 'active' | 'expired' | 'revoked'
+export type KeyState = 'active' | 'expiring' | 'disabled' | 'expired' | 'revoked'
+type Timed = Pick<Key, 'revoked_at' | 'expires_at' | 'disabled_at'>
+
+const DAY_MS = 86_400_000
+/** Before an expiry, when the gateway sends its first alert. */
+const EXPIRING_MS = 7 * DAY_MS
 
 /** @param now Unix milliseconds. */
-export function stateOf({ revoked_at, expires_at }: Pick<Key, 'revoked_at' | 'expires_at'>, now: number): KeyState {
+export function stateOf({ revoked_at, expires_at, disabled_at }: Timed, now: number): KeyState {
   if (revoked_at !== null) return 'revoked'
-  return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
+  const leftMs = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
+  if (leftMs <= 0) return 'expired'
+  if (disabled_at !== null) return 'disabled'
+  return leftMs <= EXPIRING_MS ? 'expiring' : 'active'
 }
 
-export function KeyStatus({ row }: { readonly row: Pick<Key, 'revoked_at' | 'expires_at'> }) {
-  const state = stateOf(row, useNow())
-  if (state === 'active') {
-    return (
-      <StatusChip tone="good" icon={CircleCheck}>
-        Active
-      </StatusChip>
-    )
-  }
-  return state === 'revoked' ? (
-    <StatusChip tone="bad" icon={Ban}>
-      Revoked
-    </StatusChip>
-  ) : (
-    <StatusChip tone="warn" icon={TimerOff}>
-      Expired
+const STATES = {
+  active: ['good', CircleCheck, 'Active'],
+  expiring: ['warn', TriangleAlert, 'Expires soon'],
+  disabled: ['neutral', CirclePause, 'Disabled'],
+  expired: ['warn', TimerOff, 'Expired'],
+  revoked: ['bad', Ban, 'Revoked'],
+} as const
+
+export function KeyStatus({ row }: { readonly row: Timed }) {
+  const now = useNow()
+  const state = stateOf(row, now)
+  const [tone, icon, word] = STATES[state]
+  return (
+    <StatusChip tone={tone} icon={icon}>
+      {state === 'expiring' ? expiryText(row.expires_at, now) : word}
     </StatusChip>
   )
+}
+
+function expiryText(iso: string | null, now: number): string {
+  const days = Math.floor((Date.parse(iso ?? '') - now) / DAY_MS)
+  return days === 0 ? 'Expires within a day' : `Expires in ${plural(days, 'day')}`
 }
 
 export function KeyText({ row: { prefix, last4 } }: { readonly row: Pick<Key, 'prefix' | 'last4'> }) {
@@ -68,7 +80,7 @@ export function Budget({ row }: { readonly row: Budgeted }) {
     <span className="inline-flex w-full max-w-56 min-w-28 flex-col items-stretch gap-1 py-0.5 text-left">
       <span className="flex flex-wrap justify-between gap-x-2 text-sm tabular-nums">
         <span className="whitespace-nowrap">
-          {formatUsd(used, 'total')} of {formatUsd(limit, 'total')}
+          {formatUsd(used)} of {formatUsd(limit)}
         </span>
         {reset !== null && <span className="whitespace-nowrap text-soft">resets {shortDate(reset)}</span>}
       </span>

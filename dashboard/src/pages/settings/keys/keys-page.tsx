@@ -1,11 +1,24 @@
-import { ChartColumn, KeyRound, List, MoreHorizontal, Pencil, Plus, Trash2 } from 'lucide-react'
+import {
+  ChartColumn,
+  CirclePause,
+  CirclePlay,
+  KeyRound,
+  List,
+  MoreHorizontal,
+  Pencil,
+  Plus,
+  RefreshCw,
+  Trash2,
+} from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useCan } from '../../../api/me.ts'
+import { problemOf } from '../../../api/problem.ts'
 import { formatCount, plural } from '../../../lib/format.ts'
 import { formatDate, formatDateTime } from '../../../lib/time.ts'
+import { toast } from '../../../ui/announcer.tsx'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
-import { Menu } from '../../../ui/menu.tsx'
+import { Menu, type MenuEntry } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
 import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
 import { LoadMore } from '../../../ui/table/paged.tsx'
@@ -17,7 +30,8 @@ import { targetWith, useSearchChange, useSearchOf } from '../address.ts'
 import { KEY_TABS, type KeyTab, readKeysSearch } from '../search.ts'
 import { bodyOf, NEW_KEY } from './draft.ts'
 import { KeyForm } from './key-form.tsx'
-import { KeySheet } from './key-sheet.tsx'
+import { type KeyActions, KeySheet } from './key-sheet.tsx'
+import { DisableKey, RotateKey } from './key-state-dialogs.tsx'
 import { accessOf, Budget, KeyStatus, KeyText, stateOf } from './key-words.tsx'
 import { type CreatedKey, type Key, useKeyActions, useKeys } from './queries.ts'
 import { RevokeKey, SecretDialog } from './secret-dialog.tsx'
@@ -25,6 +39,7 @@ import { RevokeKey, SecretDialog } from './secret-dialog.tsx'
 const TITLE = 'API keys'
 const TAB_NAMES: Readonly<Record<KeyTab, string>> = {
   active: 'Active',
+  disabled: 'Disabled',
   expired: 'Expired',
   revoked: 'Revoked',
   all: 'All',
@@ -43,14 +58,28 @@ function Keys() {
   const { status = 'active', key, create, team } = useSearchOf(readKeysSearch)
   const change = useSearchChange()
   const [created, setCreated] = useState<CreatedKey>()
-  const [revoking, setRevoking] = useState<Key>()
+  const [asked, setAsked] = useState<{ readonly what: 'revoke' | 'rotate' | 'disable'; readonly row: Key }>()
   const pages = useKeys(status)
+  const { change: changeKey } = useKeyActions()
   const createButton = useRef<HTMLButtonElement>(null)
   const begin = () => change({ create: '1' })
   // The dialog before it, to which the focus would return, is gone.
   const finish = () => {
     setCreated(undefined)
     requestAnimationFrame(() => createButton.current?.focus())
+  }
+  const targetOf = (what: NonNullable<typeof asked>['what']) => (asked?.what === what ? asked.row : undefined)
+  const close = () => setAsked(undefined)
+  const actions: KeyActions = {
+    onOpen: ({ id }) => change({ key: id }),
+    onRevoke: (row) => setAsked({ what: 'revoke', row }),
+    onRotate: (row) => setAsked({ what: 'rotate', row }),
+    onDisable: (row) => setAsked({ what: 'disable', row }),
+    onEnable: (row) =>
+      void changeKey(row.id, { disabled: false }).then(
+        () => toast(`“${row.name}” is enabled`),
+        (error: unknown) => toast(problemOf(error).message, { tone: 'bad' }),
+      ),
   }
   return (
     <Page
@@ -75,7 +104,7 @@ function Keys() {
               <NoKeys status={status} onCreate={begin} />
             ) : (
               <>
-                <KeysTable rows={rows} onOpen={({ id }) => change({ key: id })} onRevoke={setRevoking} />
+                <KeysTable rows={rows} actions={actions} />
                 <LoadMore pages={pages} noun="key" />
               </>
             )
@@ -86,9 +115,11 @@ function Keys() {
         id={key}
         listed={pages.rows.find(({ id }) => id === key)}
         onClose={() => change({ key: undefined })}
-        onRevoke={setRevoking}
+        actions={actions}
       />
-      <RevokeKey target={revoking} onClose={() => setRevoking(undefined)} />
+      <RevokeKey target={targetOf('revoke')} onClose={close} />
+      <RotateKey target={targetOf('rotate')} onClose={close} onRotated={setCreated} />
+      <DisableKey target={targetOf('disable')} onClose={close} />
       <CreateKey
         open={create === '1' && created === undefined}
         team={team}
@@ -110,6 +141,7 @@ interface NoKeysProps {
 
 function NoKeys({ status, onCreate }: NoKeysProps) {
   if (status === 'expired') return <Empty icon={KeyRound} title="No key has expired" />
+  if (status === 'disabled') return <Empty icon={KeyRound} title="No key is disabled" />
   if (status === 'revoked') return <Empty icon={KeyRound} title="No key has been revoked" />
   return (
     <Empty
@@ -159,17 +191,16 @@ function CreateKey({ open, team, onClose, onCreated }: CreateKeyProps) {
 
 interface KeysTableProps {
   readonly rows: readonly Key[]
-  readonly onOpen: (key: Key) => void
-  readonly onRevoke: (key: Key) => void
+  readonly actions: KeyActions
 }
 
-function KeysTable({ rows, onOpen, onRevoke }: KeysTableProps) {
+function KeysTable({ rows, actions }: KeysTableProps) {
   return (
     <Table
       label="API keys"
       viewId="keys"
       density="comfortable"
-      columns={[...COLUMNS, actionsColumn(onOpen, onRevoke)]}
+      columns={[...COLUMNS, actionsColumn(actions)]}
       rows={rows}
       rowKey={({ id }) => id}
       rowHref={({ id }) => targetWith('/settings/keys', { key: id })}
@@ -186,7 +217,7 @@ const COLUMNS: readonly Column<Key>[] = [
   { id: 'status', header: 'Status', cell: (row) => <StateAndEnd row={row} /> },
 ]
 
-function actionsColumn(onOpen: KeysTableProps['onOpen'], onRevoke: KeysTableProps['onRevoke']): Column<Key> {
+function actionsColumn(actions: KeyActions): Column<Key> {
   return {
     id: 'actions',
     header: <span className="sr-only">Actions</span>,
@@ -197,16 +228,27 @@ function actionsColumn(onOpen: KeysTableProps['onOpen'], onRevoke: KeysTableProp
         label={`Actions for ${row.name}`}
         trigger={<IconButton label={`Actions for ${row.name}`} icon={MoreHorizontal} size="sm" />}
         items={[
-          { label: row.revoked_at === null ? 'Edit' : 'Details', icon: Pencil, onSelect: () => onOpen(row) },
+          { label: row.revoked_at === null ? 'Edit' : 'Details', icon: Pencil, onSelect: () => actions.onOpen(row) },
           { label: 'Usage', icon: ChartColumn, href: { to: '/usage', search: { key_id: row.id } } },
           { label: 'Requests', icon: List, href: { to: '/requests', search: { key_id: row.id } } },
-          ...(row.revoked_at === null
-            ? [{ label: 'Revoke', icon: Trash2, danger: true, onSelect: () => onRevoke(row) }]
-            : []),
+          ...changesOf(row, actions),
         ]}
       />
     ),
   }
+}
+
+function changesOf(row: Key, { onRotate, onDisable, onEnable, onRevoke }: KeyActions): readonly MenuEntry[] {
+  if (row.revoked_at !== null) return []
+  const toggle =
+    row.disabled_at === null
+      ? { label: 'Disable', icon: CirclePause, onSelect: () => onDisable(row) }
+      : { label: 'Enable', icon: CirclePlay, onSelect: () => onEnable(row) }
+  return [
+    { label: 'Rotate', icon: RefreshCw, onSelect: () => onRotate(row) },
+    toggle,
+    { label: 'Revoke', icon: Trash2, danger: true, onSelect: () => onRevoke(row) },
+  ]
 }
 
 function Name({ row }: { readonly row: Key }) {
@@ -273,7 +315,7 @@ function StateAndEnd({ row }: { readonly row: Key }) {
       <KeyStatus row={row} />
       {row.expires_at !== null && state !== 'revoked' && (
         <span className="text-xs whitespace-nowrap text-soft">
-          {state === 'active' ? 'until ' : ''}
+          {state === 'expired' ? '' : 'until '}
           <time dateTime={row.expires_at} title={formatDateTime(row.expires_at, 'utc')}>
             {dayOf(row.expires_at, now)}
           </time>

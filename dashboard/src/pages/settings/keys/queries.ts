@@ -50,6 +50,13 @@ export function useKeyActions() {
       await take(api.PATCH('/v1/keys/{id}', { params: { path: { id } }, body }))
       await changed()
     },
+    /** @param overlapSeconds For which the present secret stays valid. */
+    async rotate(id: string, overlapSeconds: number): Promise<CreatedKey> {
+      const body = { overlap_seconds: overlapSeconds }
+      const rotated = await take(api.POST('/v1/keys/{id}/rotate', { params: { path: { id } }, body }))
+      void changed()
+      return rotated
+    },
     /** @param cascade Whether the keys and webhooks that it created go with it. */
     async revoke(id: string, cascade: boolean): Promise<void> {
       const query = { cascade: cascade ? ('true' as const) : ('false' as const) }

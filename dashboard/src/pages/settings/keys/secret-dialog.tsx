@@ -86,7 +86,7 @@ function Secret({ created }: { readonly created: CreatedKey }) {
         <CopyButton text={created.key} label="Copy key" variant="primary" />
       </div>
       <CodeBlock
-        label="Lines for .env"
+        label="Lines for the .env of a client"
         language=".env"
         code={`OPENAI_API_KEY=${created.key}\nOPENAI_BASE_URL=${root}`}
       />
