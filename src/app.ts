@@ -17,6 +17,7 @@ import { createLimits, type Limits } from './app/limits.ts'
 import { closeParts, createMoney, type Money } from './app/money.ts'
 import { createPayments } from './app/payments.ts'
 import { createProviderCredentials } from './app/provider-credentials.ts'
+import { type ProviderSummary, summarizeProviders } from './app/provider-list.ts'
 import { createProviderWatch } from './app/provider-watch.ts'
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
@@ -82,6 +83,8 @@ export interface App {
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly sockets: Sockets
+  /** Those that are configured, and those that cannot be used. */
+  providers(): Promise<ProviderSummary>
   /** Applies providers, models, plans, routing and responses. Rejects without effect if they are inconsistent. */
   reload(config: Config): Promise<void>
   /** Rejects new requests from now on. */
@@ -119,10 +122,9 @@ export async function createApp(input: AppInput): Promise<App> {
   await Promise.all([money.start(gateway), limits.started(), telemetry.exportMetrics(metrics)])
   agents.start({ complete: tracedComplete(gateway.complete, telemetry.tracing), wake: money.wake })
   return {
-    server,
-    gateway,
-    metrics,
+    ...{ server, gateway, metrics },
     sockets: watchSockets(server.server),
+    providers: async () => summarizeProviders(runtime.config(), await providers.recentCalls()),
     reload: runtime.reload,
     drain() {
       draining = true

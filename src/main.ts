@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Role } from './app/background-work.ts'
 import { shrinkHeap } from './app/heap.ts'
+import type { ProviderSummary } from './app/provider-list.ts'
 import type { App } from './app.ts'
 import { reloadable } from './config/load.ts'
 import type { Config } from './config/schema.ts'
@@ -33,6 +34,8 @@ export interface Service {
   readonly url: string
   readonly port: number
   readonly database: OpenedDatabase
+  /** Those that were found, and those that cannot be used. */
+  providers(): Promise<ProviderSummary>
   /** Applies the settings of `config` that can change at run time. Rejects, and changes nothing, if it is invalid. */
   reload(config: Config): Promise<void>
   /** For a process that is about to crash: stops accepting requests, and resolves when settlements are on disk. */
@@ -94,6 +97,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
     url: `http${config.server.tls === undefined ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
     database,
+    providers: app.providers,
     async reload(next) {
       const merged = reloadable(running, next)
       await app.reload(merged)

@@ -1,10 +1,11 @@
 /** What operators are shown of providers besides their health: those that could be configured, and where the others come from. */
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import type { Config } from '../config/schema.ts'
+import { currentProblem, isRefused, type RecentCalls } from '../features/providers/health/recent.ts'
 import type { ProviderKind } from '../features/providers/kinds.ts'
 import type { ProviderSource } from '../features/providers/routes.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
-import { PROVIDERS } from '../providers/index.ts'
+import { PROVIDERS, resolveProvider } from '../providers/index.ts'
 
 /** All but those that are not reached over HTTP. */
 export function providerKinds(catalogue: readonly CatalogueEntry[]): readonly ProviderKind[] {
@@ -34,4 +35,33 @@ export function sourceOf(
 ): ProviderSource {
   if (stored.isInFile('provider', name)) return 'configuration'
   return Object.hasOwn(config.providers, name) ? 'database' : 'built_in'
+}
+
+/** What a start says of providers. */
+export interface ProviderSummary {
+  readonly found: readonly string[]
+  /** Those with a setting that is wrong, or whose key was refused by the last call. */
+  readonly refused: readonly { readonly name: string; readonly reason: string }[]
+}
+
+export function summarizeProviders(
+  { providers }: Pick<Config, 'providers'>,
+  recent: ReadonlyMap<string, RecentCalls>,
+): ProviderSummary {
+  const reasons = Object.entries(providers)
+    .filter(([, { disabled }]) => disabled !== true)
+    .map(([name, settings]) => ({ name, reason: problemOf(name, settings, recent.get(name)) }))
+  return {
+    found: reasons.filter(({ reason }) => reason === undefined).map(({ name }) => name),
+    refused: reasons.flatMap(({ name, reason }) => (reason === undefined ? [] : [{ name, reason }])),
+  }
+}
+
+function problemOf(name: string, settings: Config['providers'][string], recent: RecentCalls | undefined) {
+  try {
+    resolveProvider(name, settings)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  return recent !== undefined && isRefused(recent) ? currentProblem(recent) : undefined
 }

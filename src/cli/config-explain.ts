@@ -19,7 +19,7 @@ export async function configExplain(path: string | undefined, { json }: JsonOpti
   if (json === true) process.stdout.write(jsonLine({ file: config.file ?? null, settings }))
   else {
     const rows = settings.map(({ path: name, value, origin }) => [name, textOf(value), origin])
-    process.stdout.write(plainTable(['SETTING', 'VALUE', 'SOURCE'], rows))
+    process.stdout.write(plainTable(['SETTING', 'VALUE', 'SOURCE'], rows, Number.POSITIVE_INFINITY))
   }
 }
 
@@ -52,6 +52,6 @@ export async function configDiff(file: string, { json }: JsonOption): Promise<vo
     const rows = changes.map(({ path, before, after, reloadable }) => {
       return [path, textOf(before), textOf(after), reloadable ? 'reload' : 'restart']
     })
-    process.stdout.write(plainTable(['SETTING', 'NOW', 'THEN', 'APPLIED BY'], rows))
+    process.stdout.write(plainTable(['SETTING', 'NOW', 'THEN', 'APPLIED BY'], rows, Number.POSITIVE_INFINITY))
   }
 }

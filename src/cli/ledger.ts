@@ -21,7 +21,7 @@ import { type DamagedSpool, type DamageReport, damagedSpools } from '../features
 import { eventRecorder } from '../features/webhooks/record-event.ts'
 import { textTable } from '../lib/table.ts'
 import { type CommandContext, unknownAccount, withDatabase } from './database.ts'
-import { type JsonOption, printLine } from './output.ts'
+import { grouped, type JsonOption, note, printLine } from './output.ts'
 
 export interface LedgerAuditOptions extends JsonOption {
   readonly account?: AccountId
@@ -71,7 +71,8 @@ function showProgress(): (audit: StoredAudit) => void {
   return ({ progress }) => {
     if (!process.stderr.isTTY || performance.now() - shownAt < SHOWN_EVERY_MS) return
     shownAt = performance.now()
-    process.stderr.write(`${progress.accounts} accounts, ${progress.rows} rows, ${countFindings(progress)} findings\n`)
+    const counts = [progress.accounts, progress.rows, countFindings(progress)].map(grouped)
+    note(`${counts[0]} accounts, ${counts[1]} rows, ${counts[2]} findings`)
   }
 }
 

@@ -6,6 +6,7 @@ import { styleText } from 'node:util'
 import { CommanderError } from 'commander'
 import { processEnvironment } from '../config/environment.ts'
 import { ConfigError } from '../config/source-tree.ts'
+import { asTyped } from './invocation.ts'
 import { buildProgram } from './program.ts'
 
 export interface CommandLine {
@@ -34,7 +35,7 @@ export async function main({ arguments: words, version }: CommandLine): Promise<
 /** Writes one line to standard error. */
 function reportError(message: string): void {
   const lines = message.split('\n').map((line) => line.trim())
-  const line = lines.filter((text) => text !== '').join(' ')
+  const line = asTyped(lines.filter((text) => text !== '').join(' '))
   process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${line}\n`)
 }
 

@@ -8,12 +8,13 @@ import { type NanoUsd, parseNanoUsd } from '../domain/money.ts'
 import { isWebhookEventType, WEBHOOK_EVENT_TYPES, type WebhookEventType } from '../domain/webhook-event.ts'
 import { isLoopbackUrl } from '../lib/ip-address.ts'
 import { parseDurationMs, parseIsoTime } from '../lib/time.ts'
+import { asTyped } from './invocation.ts'
 
 const WRONG_USAGE_EXIT_CODE = 2
 
 /** Prints what is wrong with an argument, and returns the error to throw, which ends the command with exit code 2. */
 export function wrongUsage(message: string): CommanderError {
-  process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${message}\n`)
+  process.stderr.write(`${styleText('red', 'turnpike:', { stream: process.stderr })} ${asTyped(message)}\n`)
   return new CommanderError(WRONG_USAGE_EXIT_CODE, 'turnpike.wrongUsage', message)
 }
 

@@ -1,6 +1,7 @@
 /** Prints responses of servers for people and scripts, without terminal control sequences. */
 import { isRecord, type Json, textOf } from '../lib/json.ts'
-import { textTable } from '../lib/table.ts'
+import { TERMINAL_WIDTH, textTable } from '../lib/table.ts'
+import { asTyped } from './invocation.ts'
 
 export interface JsonOption {
   readonly json?: boolean
@@ -27,7 +28,7 @@ export function printLine(line: string): void {
 
 /** Writes a line for people to standard error. */
 export function note(text: string): void {
-  process.stderr.write(`${plainLine(text)}\n`)
+  process.stderr.write(`${asTyped(plainLine(text))}\n`)
 }
 
 /** Renders an ISO 8601 time as `2026-11-20 16:29`, UTC; `-` if there is none. */
@@ -35,10 +36,16 @@ export function timeText(value: unknown): string {
   return textOf(value).slice(0, 16).replace('T', ' ') || '-'
 }
 
-export function plainTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** @param width At most; see `textTable`. */
+export function plainTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number = TERMINAL_WIDTH,
+): string {
   return textTable(
     header,
     rows.map((row) => row.map(plainLine)),
+    width,
   )
 }
 
@@ -67,10 +74,16 @@ export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value).replace(CONTROLS, escaped)}\n`
 }
 
-/** Renders `$0.0000125` or `$12.50`: 2 to 9 decimals, without exponent. */
+/** `1234567` → `1,234,567`; without the tables of languages, which take 5 MiB. */
+export function grouped(digits: string | number | bigint): string {
+  const [whole = '', fraction] = String(digits).split('.')
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`)
+}
+
+/** Renders `$0.0000125` or `$1,212.50`: 2 to 9 decimals, without exponent. */
 export function dollars(usd: number): string {
   const text = Math.abs(usd)
     .toFixed(9)
     .replace(/0{1,7}$/, '')
-  return `${usd < 0 ? '-' : ''}$${text}`
+  return `${usd < 0 ? '-' : ''}$${grouped(text)}`
 }

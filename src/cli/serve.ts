@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
+import { processEnvironment } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import { ConfigError } from '../config/source-tree.ts'
 import { createIdSource } from '../domain/ids.ts'
-import { createSignInLink, ensureFirstStart, signInUrl } from '../features/accounts/bootstrap.ts'
+import { createSignInLink, ensureFirstStart } from '../features/accounts/bootstrap.ts'
 import { findAccount } from '../features/accounts/queries.ts'
 import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { BrokenInvariant } from '../lib/crash-point.ts'
 import { type Service, startService } from '../main.ts'
 import { type OpenedLog, openLog } from '../telemetry/log.ts'
+import { type BannerFacts, bannerText } from './banner.ts'
 import { loadCliConfig } from './configuration.ts'
 import { listenForCommands } from './control-socket.ts'
 import { openLedger } from './database.ts'
@@ -91,6 +93,20 @@ function endOnSignals(started: Promise<Service>, { log, flush }: OpenedLog): voi
   const endProcess = (exitCode: number): void => void flush().finally(() => process.exit(exitCode))
   process.on('SIGTERM', end)
   process.on('SIGINT', end)
+  if (processEnvironment['npm_command'] !== undefined) onParentGone(() => end('SIGTERM'))
+}
+
+const PARENT_EVERY_MS = 500
+
+/** npm passes signals to the shell between, which ends without passing them on. Ends what it started when it is gone. */
+function onParentGone(end: () => void): void {
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    end()
+  }, PARENT_EVERY_MS)
+  watch.unref()
 }
 
 /** @returns the exit code. */
@@ -104,8 +120,16 @@ async function drain(started: Promise<Service>, log: OpenedLog['log']): Promise<
   }
 }
 
-/** Prints a key, a first request and a sign-in link, once, on the first start of an installation. */
-async function welcome({ database, port }: Service, config: Config): Promise<void> {
+/** Prints what `banner.ts` says; on the first start of an installation with a key and a sign-in link. */
+async function welcome(service: Service, config: Config): Promise<void> {
+  const { port, providers } = service
+  const first = await firstCredentials(service, config)
+  const url = config.server.public_url.replace(/:0$/, `:${port}`)
+  process.stdout.write(bannerText({ config, url, providers: await providers(), pid: process.pid, first }))
+}
+
+/** Undefined on later starts. */
+async function firstCredentials({ database }: Service, config: Config): Promise<BannerFacts['first']> {
   const clock = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
   const { accountId, secret } = await ensureFirstStart(
     database.db,
@@ -122,36 +146,10 @@ async function welcome({ database, port }: Service, config: Config): Promise<voi
     },
     clock,
   )
-  if (secret === undefined) return
+  if (secret === undefined) return undefined
   const account = await findAccount(database.db, accountId)
   if (account !== undefined) await openLedger(database, config).credit.read(account)
-  const token = await createSignInLink(database.db, accountId, clock.now())
-  const url = config.server.public_url.replace(/:0$/, `:${port}`)
-  process.stdout.write(firstStartText({ url, secret, token }))
-}
-
-function firstStartText({ url, secret, token }: { url: string; secret: string; token: string }): string {
-  return `
-  Turnpike is running at ${url}
-
-  Your API key, shown only once:
-
-    ${secret}
-
-  A first request, ready to paste:
-
-    curl ${url}/v1/chat/completions \\
-      -H "Authorization: Bearer ${secret}" \\
-      -H "Content-Type: application/json" \\
-      -d '{"model": "turnpike-simulator", "messages": [{"role": "user", "content": "Hello!"}]}'
-
-  Dashboard, with a one-time sign-in link valid for 15 minutes:
-
-    ${signInUrl(url, token)}
-
-  Process ID: ${process.pid}. To apply a changed configuration, run: turnpike reload
-
-`
+  return { secret, token: await createSignInLink(database.db, accountId, clock.now()) }
 }
 
 /*

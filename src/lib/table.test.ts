@@ -45,6 +45,21 @@ test('columns are as wide as their widest cell, and lines have no spaces at thei
   assert.equal(textTable(['ID', 'NAME'], rows), 'ID  NAME\n1   long name\n22\n')
 })
 
+test('a wide table is cut to its width at the widest columns, never at the first', () => {
+  const id = 'key_'.padEnd(28, 'x')
+  const table = textTable(
+    ['ID', 'NAME', 'NOTE'],
+    [
+      [id, 'n'.repeat(60), 'short'],
+      [id, 'm', 'o'.repeat(80)],
+    ],
+  )
+  for (const line of table.split('\n')) assert.ok(line.length <= 100, line)
+  assert.equal(table.split(id).length, 3)
+  assert.match(table, /n…/)
+  assert.equal(textTable(['A', 'B'], [['1', 'x'.repeat(200)]], 300).split('\n')[1], `1  ${'x'.repeat(200)}`)
+})
+
 test('without rows there is still the header', () => {
   assert.equal(textTable(['A', 'B'], []), 'A  B\n')
 })

@@ -18,12 +18,41 @@ function renderField(field: CsvField): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Renders left-aligned columns, two spaces apart, for terminals, without trailing spaces. Ends with a line break. */
-export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Of most terminals, and of what people paste. */
+export const TERMINAL_WIDTH = 100
+const GAP = '  '
+/** Of a column that is cut. */
+const LEAST_WIDTH = 8
+
+/**
+ * Renders left-aligned columns, two spaces apart, for terminals, without trailing spaces. Ends with a line break.
+ * @param width At most: the widest columns are cut with `…`, but never the first, which has IDs to copy.
+ */
+export function textTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number = TERMINAL_WIDTH,
+): string {
   const lines = [header, ...rows]
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
+  const wanted = header.map((_, column) => lines.reduce((most, line) => Math.max(most, (line[column] ?? '').length), 0))
+  const widths = fitted(wanted, width)
   return lines
-    .map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .map((line) => line.map((cell, column) => fit(cell, widths[column] ?? 0)).join(GAP))
     .map((line) => `${line.trimEnd()}\n`)
     .join('')
+}
+
+function fitted(wanted: readonly number[], width: number): readonly number[] {
+  const widths = wanted.map((each, column) => (column === 0 ? each : Math.min(each, width)))
+  let excess = widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length) - width
+  for (; excess > 0; excess--) {
+    const widest = Math.max(...widths.slice(1))
+    if (widest <= LEAST_WIDTH) break
+    widths[widths.indexOf(widest, 1)] = widest - 1
+  }
+  return widths
+}
+
+function fit(cell: string, width: number): string {
+  return cell.length > width ? `${cell.slice(0, width - 1)}…` : cell.padEnd(width)
 }

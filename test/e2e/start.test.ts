@@ -45,7 +45,34 @@ test('F17: npm start hands the signal on, and exits with the status of the serve
   )
   const url = `http://127.0.0.1:${said?.[1] ?? assert.fail(output())}`
   await answers(`${url}/readyz`)
+  for (const line of [/ API +\S+\/v1\n/, / Providers +none: add one/, / Database +SQLite, \S+turnpike\.db\n/])
+    assert.match(output(), line)
+  assert.match(output(), / Reload +npm run -s turnpike -- reload\n/)
   child.kill('SIGTERM')
   assert.equal(await exited, 0, output())
   await assert.rejects(fetch(`${url}/healthz`), 'the server has ended, too')
+})
+
+test('a gateway under npm ends when the shell between them is gone, and prints its own process ID', async () => {
+  const script = `"${process.execPath}" bin/turnpike.js serve; true`
+  const env = { npm_command: 'exec', OPENAI_API_KEY: 'sk-none', TURNPIKE_DATA_DIR: join(folder, 'npx') }
+  const first = start(env, ['sh', '-c', script])
+  const pid = await eventually(
+    async () => / Stop +Ctrl-C, or kill -TERM (\d+)\n/.exec(first.output())?.[1],
+    (found) => found !== undefined,
+    60_000,
+  )
+  assert.notEqual(Number(pid), first.child.pid)
+  assert.match(first.output(), / Providers +openai\n/)
+  first.child.kill('SIGKILL')
+  await first.exited
+  const again = start(env, ['sh', '-c', script])
+  await eventually(
+    async () => again.output(),
+    (text) => / Sign in +npx turnpike login-link prints/.test(text) && text.includes(' Stop '),
+    60_000,
+  )
+  assert.ok(!again.output().includes('shown only once'))
+  again.child.kill('SIGKILL')
+  await again.exited
 })
