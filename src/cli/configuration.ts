@@ -3,6 +3,7 @@ import { processEnvironment } from '../config/environment.ts'
 import { type BuiltIn, type ConfigFlags, loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { PROVIDERS } from '../providers/index.ts'
+import { type JsonOption, printLine } from './output.ts'
 
 /** The configuration of this process: its environment, working directory and flags. Throws `ConfigError`. */
 export function loadCliConfig(flags: ConfigFlags = {}): Promise<Config> {
@@ -24,10 +25,12 @@ export function builtIn(): BuiltIn {
   }
 }
 
-/** Throws `ConfigError` with every problem of the file, as `serve` would. */
-export async function configCheck(file: string): Promise<void> {
-  await loadCliConfig({ config: file })
-  process.stdout.write(`${file}: ok\n`)
+/** Throws `ConfigError` with every problem of the file, as `serve` would. @param file By default that of `serve`. */
+export async function configCheck(file: string | undefined, { json }: JsonOption = {}): Promise<void> {
+  const config = await loadCliConfig(file === undefined ? {} : { config: file })
+  const checked = file ?? config.file ?? null
+  const text = json === true ? JSON.stringify({ file: checked, ok: true }) : `${checked ?? 'The environment'}: ok`
+  printLine(text)
 }
 
 export async function configSchema(): Promise<void> {

@@ -206,18 +206,17 @@ function keysTable(keys: readonly ApiKey[], now: number): string {
     key.name,
     `${key.prefix}…${key.last4}`,
     key.scopes.join(',') || 'all',
-    dateText(key.createdAt),
-    dateText(key.lastUsedAt),
+    dateText(key.lastUsedAt).slice(0, 10),
     stateOf(key, now),
   ])
-  return textTable(['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'LAST USED', 'STATE'], rows)
+  return textTable(['ID', 'NAME', 'KEY', 'SCOPES', 'LAST USED', 'STATE'], rows)
 }
 
 function stateOf({ revokedAt, expiresAt, disabledAt }: ApiKey, now: number): string {
   if (revokedAt !== undefined) return 'revoked'
   if (expiresAt !== undefined && expiresAt <= now) return 'expired'
   if (disabledAt !== undefined) return 'disabled'
-  return expiresAt === undefined ? 'active' : `until ${dateText(expiresAt)}`
+  return expiresAt === undefined ? 'active' : `until ${dateText(expiresAt).slice(0, 10)}`
 }
 
 function dateText(ms: number | undefined): string {

@@ -1,10 +1,13 @@
 /** Defines the commands and their flags; names and flags are a contract with scripts. */
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { BUDGET_LEVELS } from '../domain/budget.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
 import { TEAM_ROLES } from '../domain/identity/caller.ts'
 import type { CreditsEntryOptions } from './credits.ts'
+import { SHELLS, type Shell } from './help/completion.ts'
+import { addExamples } from './help/examples.ts'
 import { addImport } from './import/commands.ts'
+import { invocation } from './invocation.ts'
 import { lazily } from './lazy-action.ts'
 import {
   parseAmount,
@@ -26,7 +29,7 @@ import type { ServeOptions } from './serve.ts'
 
 /** @param reportError Receives every message about wrong usage, which itself is thrown as `CommanderError`. */
 export function buildProgram(version: string, reportError: (message: string) => void): Command {
-  const program = new Command('turnpike')
+  const program = new Command(invocation())
     .description('An open-source LLM gateway: one OpenAI-compatible endpoint for every provider.')
     .version(version)
     .exitOverride()
@@ -43,6 +46,8 @@ export function buildProgram(version: string, reportError: (message: string) => 
   addCatalogue(program)
   addImport(program)
   addChecks(program)
+  addCompletion(program)
+  addExamples(program)
   return program
 }
 
@@ -367,7 +372,8 @@ function addChecks(program: Command): void {
   config
     .command('check')
     .description('validate a configuration file in the current environment')
-    .argument('<file>', 'the configuration file')
+    .argument('[file]', 'the configuration file (default: ./turnpike.yaml if it exists)')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./configuration.ts'), 'configCheck'))
   config
     .command('schema')
@@ -394,4 +400,16 @@ function addChecks(program: Command): void {
     .description('check everything that the gateway needs, and suggest fixes')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./doctor.ts'), 'doctor'))
+}
+
+function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('print the completion script of a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .action(async (shell: Shell) => (await import('./help/completion.ts')).printCompletion(shell))
+  program
+    .command('complete', { hidden: true })
+    .argument('[words...]', 'what is typed after turnpike')
+    .action(async (words: readonly string[]) => (await import('./help/completion.ts')).printCandidates(program, words))
 }

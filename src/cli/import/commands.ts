@@ -2,6 +2,13 @@
 import type { Command } from 'commander'
 import { lazily } from '../lazy-action.ts'
 
+export const IMPORT_EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  'import litellm': ['config.yaml --output turnpike.yaml', 'config.yaml --apply'],
+  'import openrouter': ['models.txt'],
+  'import portkey': ['config.json'],
+  'import one-api': ['one-api.db --apply'],
+}
+
 export function addImport(program: Command): void {
   const command = program
     .command('import')

@@ -1,7 +1,7 @@
 /** `turnpike whoami`, `turnpike models` and `turnpike usage`: print what a server reports. */
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import { textTable } from '../../lib/table.ts'
-import { dollars, itemsOf, jsonLine, plainLine, recordOf } from '../output.ts'
+import { dollars, grouped, itemsOf, jsonLine, plainLine, recordOf } from '../output.ts'
 import { clientOf, createClient } from './client.ts'
 import { chooseTarget, type RemoteOptions, type Target } from './target.ts'
 
@@ -64,6 +64,8 @@ export function firstForChat(answer: unknown): string | undefined {
 
 export interface UsageOptions extends RemoteOptions {
   /** Unix milliseconds. */
+  readonly from?: number
+  readonly to?: number
   readonly periodStart?: number
   readonly periodEnd?: number
   readonly groupBy?: string
@@ -76,8 +78,9 @@ export async function usage(options: UsageOptions): Promise<void> {
   process.stdout.write(`${totals(report)}\n${tableOf(report, options.groupBy)}`)
 }
 
-function queryOf({ periodStart, periodEnd, groupBy }: UsageOptions): string {
+function queryOf({ groupBy, ...period }: UsageOptions): string {
   const query = new URLSearchParams()
+  const { from: periodStart = period.periodStart, to: periodEnd = period.periodEnd } = period
   if (periodStart !== undefined) query.set('period_start', new Date(periodStart).toISOString())
   if (periodEnd !== undefined) query.set('period_end', new Date(periodEnd).toISOString())
   if (groupBy !== undefined) query.set('group_by', groupBy)
@@ -100,7 +103,7 @@ function tableOf({ groups, breakdown_by_model: models }: Json, groupBy = 'model'
   if (Array.isArray(groups)) {
     const rows = groups
       .filter(isRecord)
-      .map((group) => [key(group['key']), ...figures(group), count(group['requests'])])
+      .map((group) => [key(group['name'] ?? group['key']), ...figures(group), count(group['requests'])])
     return rows.length === 0 ? '' : textTable([groupBy.toUpperCase(), 'TOKENS', 'COST', 'REQUESTS'], rows)
   }
   const rows = Array.isArray(models) ? models.filter(isRecord).map((sum) => [key(sum['model']), ...figures(sum)]) : []
@@ -109,7 +112,7 @@ function tableOf({ groups, breakdown_by_model: models }: Json, groupBy = 'model'
 
 const figures = (sum: Json) => [count(sum['tokens']), amount(sum['cost_usd'])]
 const key = (value: unknown) => plainLine(textOf(value))
-const count = (value: unknown) => (typeof value === 'number' ? String(value) : '-')
+const count = (value: unknown) => (typeof value === 'number' ? grouped(value) : '-')
 const amount = (value: unknown) => (typeof value === 'number' ? dollars(value) : '-')
 /** Midnights are days. */
 const dayText = (value: unknown) => plainLine(textOf(value)).replace(/T00:00:00(\.000)?Z$/, '')
