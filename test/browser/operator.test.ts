@@ -363,3 +363,50 @@ test('axe finds nothing in either theme, and nothing scrolls sideways on phones'
     await page.setViewportSize({ width: 1280, height: 800 })
   }
 })
+
+test('a provider is added with its key, tested, given a model, disabled and enabled, without a restart', async (t) => {
+  const { port } = upstream.address() as AddressInfo
+  const page = await dashboard.open(t, browser, '/settings/providers?add=1', { bypassCSP: true, reducedMotion: 'reduce' })
+  const form = page.getByRole('dialog')
+  const fill = async (part: string) => {
+    await form.getByRole('combobox', { name: 'Provider' }).click()
+    await page.getByRole('option', { name: 'Another OpenAI-compatible server' }).click()
+    await form.getByLabel('Key', { exact: true }).fill('sk-added-0123456789abcdef')
+    await form.getByLabel('Address').fill(`http://127.0.0.1:${port}/${part}/v1`)
+    await form.getByLabel('Name').fill('own')
+    await form.getByRole('button', { name: 'Save and test' }).click()
+  }
+  await fill('wrong')
+  await form.getByText('The provider rejected the key (status 401)').waitFor()
+  assert.deepEqual(await axeFindings(page), [])
+  await form.getByRole('button', { name: 'Remove and try again' }).click()
+  await fill('good')
+  await form.getByText('The provider responded and did not reject the key.').waitFor()
+  await form.getByRole('textbox', { name: /^Model/ }).fill('coder')
+  await form.getByLabel('Input price').fill('0')
+  await form.getByLabel('Output price').fill('0.5')
+  await form.getByRole('button', { name: 'Add model' }).click()
+  await form.getByText('own/coder', { exact: true }).waitFor()
+  await form.getByRole('button', { name: 'Done' }).click()
+  assert.notEqual((await chat('own/coder')).statusCode, 404)
+
+  await page.getByRole('button', { name: 'Settings of own' }).click()
+  await form.getByText('…cdef').waitFor()
+  await form.getByLabel('Weight').fill('3')
+  await form.getByRole('switch', { name: 'In use' }).click()
+  await form.getByRole('button', { name: 'Save changes' }).click()
+  await form.waitFor({ state: 'detached' })
+  await page.getByText('Disabled', { exact: true }).waitFor()
+  assert.equal((await chat('own/coder')).statusCode, 404)
+  const token = await dashboard.token(await dashboard.browser(dashboard.owner))
+  const stored = await dashboard.ask('GET', '/v1/admin/providers/own', { token })
+  const { settings, api_keys: keys } = stored.json<{ settings: Record<string, unknown>; api_keys: unknown }>()
+  assert.deepEqual([settings['weight'], settings['disabled'], keys], [3, true, [{ last4: 'cdef' }]])
+
+  await page.getByRole('button', { name: 'Settings of good' }).click()
+  await form.getByText('Set in the configuration file or the environment').waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    assert.deepEqual(await axeFindings(page), [], colorScheme)
+  }
+})

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import type { Browser, Page } from 'playwright-core'
 import { createSignInLink, signInUrl } from '../../src/features/accounts/bootstrap.ts'
-import { openWindow, startBrowser } from '../support/browser/browser.ts'
+import { axeFindings, openWindow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 
@@ -289,4 +289,41 @@ test('names of keys and people are text, whatever is in them', async (t) => {
     .first()
     .waitFor()
   assert.equal(await page.evaluate('globalThis.__ran ?? null'), null)
+})
+
+test('a key is rotated with an overlap, disabled and enabled; one that expires soon says so', async (t) => {
+  const { secret: first } = await dashboard.newKey('Rotated')
+  const statusOf = async (secret: string) =>
+    (await fetch(`${dashboard.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })).status
+  const page = await dashboard.open(t, browser, '/settings/keys', { bypassCSP: true, reducedMotion: 'reduce' })
+  const choose = async (name: string) => {
+    await page.getByRole('button', { name: 'Actions for Rotated' }).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  await choose('Rotate')
+  await question(page).getByRole('combobox').click()
+  await page.getByRole('option', { name: 'Valid for 1 hour' }).click()
+  assert.deepEqual(await axeFindings(page), [])
+  await question(page).getByRole('button', { name: 'Rotate key' }).click()
+  const second = await dialog(page, 'Save your key now').locator('[data-secret]').innerText()
+  await button(page, 'I have saved it').click()
+  assert.deepEqual([await statusOf(first), await statusOf(second)], [200, 200])
+  await page.getByRole('link', { name: /Rotated/ }).click()
+  await dialog(page, 'Rotated').getByText(`…${first.slice(-4)}, valid until`).waitFor()
+  await page.keyboard.press('Escape')
+
+  await choose('Disable')
+  await question(page).getByRole('button', { name: 'Disable key' }).click()
+  await page.getByRole('tab', { name: 'Disabled' }).click()
+  await page.getByRole('row', { name: /Rotated/ }).getByText('Disabled').waitFor()
+  assert.equal(await refusedAfter(second), 401)
+  await choose('Enable')
+  await page.getByText('“Rotated” is enabled').first().waitFor()
+  assert.deepEqual([await statusOf(first), await statusOf(second)], [200, 200])
+
+  const soon = new Date(Date.now() + 3.5 * 86_400_000).toISOString()
+  const token = await dashboard.token(await dashboard.browser(dashboard.owner))
+  await dashboard.ask('POST', '/v1/keys', { token, body: { name: 'Ending', expires_at: soon } })
+  await page.getByRole('tab', { name: 'Active' }).click()
+  await page.getByRole('row', { name: /Ending/ }).getByText('Expires in 3 days').waitFor()
 })

@@ -197,7 +197,7 @@ test('list and deliveries print tables, with --json the page', async () => {
   const gone = { ...WEBHOOK, id: 'whk_3', status: 'disabled', disabled_reason: 'by_request' }
   server.answers.set('GET /v1/webhooks', { body: page([WEBHOOK, failing, gone]) })
   const lines = (await run('list')).stdout.split('\n')
-  assert.match(String(lines[1]), /^whk_1 +https:\/\/example\.com\/hook +all +enabled +2026-11-20 16:30 +ab$/)
+  assert.match(String(lines[1]), /^whk_1 +https:\/\/example\.com\/ho… +all +enabled +2026-11-20 16:30 +ab$/)
   assert.match(String(lines[2]), /usage\.alert +failing since 2026-11-19 10:00/)
   assert.match(String(lines[3]), /disabled: by request/)
   assert.deepEqual(JSON.parse((await run('list', '--json')).stdout), page([WEBHOOK, failing, gone]))
