@@ -76,7 +76,7 @@ function jobKinds({ runtime, log, jobs, recovery, committer, idempotency }: Back
         recover: () => recoverSpools(recovery),
       })
     }),
-    ...invoiceJobs({ db, ids, now }),
+    ...invoiceJobs({ db, ids, now, terms: () => config().invoices }),
     ...retentionJobs({
       db,
       now,

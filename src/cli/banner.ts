@@ -3,7 +3,7 @@ import type { ProviderSummary } from '../app/provider-list.ts'
 import type { Config } from '../config/schema.ts'
 import { databaseFile } from '../db/open.ts'
 import { signInUrl } from '../features/accounts/bootstrap.ts'
-import { asTyped } from './invocation.ts'
+import { invocation } from './invocation.ts'
 
 export interface BannerFacts {
   readonly config: Pick<Config, 'file' | 'data_dir' | 'database_url' | 'auth'>
@@ -24,11 +24,11 @@ export function bannerText({ config, url, providers, pid, first }: BannerFacts):
     ['Configuration', config.file ?? 'no file; the environment and what the dashboard stores'],
     ['Database', databaseText(config)],
     ['Sign in', signInText(config, first !== undefined)],
-    ['Reload', 'turnpike reload'],
+    ['Reload', `${invocation()} reload`],
     ['Stop', `Ctrl-C, or kill -TERM ${pid}`],
   ] as const
   const lines = rows.map(([name, value]) => `    ${name.padEnd(15)}${value}\n`).join('')
-  const head = `\n  Turnpike is running at ${url}\n\n${lines.replaceAll(/turnpike (?=[a-z])/g, (text) => asTyped(text))}\n`
+  const head = `\n  Turnpike is running at ${url}\n\n${lines}\n`
   return first === undefined ? head : head + firstStartText(url, first)
 }
 
@@ -45,7 +45,7 @@ function databaseText({ database_url: url, data_dir: folder }: BannerFacts['conf
 
 function signInText({ auth }: BannerFacts['config'], isFirst: boolean): string {
   if (isFirst) return 'with the link below'
-  const command = 'turnpike login-link prints a one-time link for the owner'
+  const command = `${invocation()} login-link prints a one-time link for the owner`
   return auth.providers.length === 0 ? command : `in the dashboard, with ${names(auth.providers)}; ${command}`
 }
 

@@ -144,12 +144,12 @@ function deepFreeze<Value>(value: Value): Value {
 }
 
 /**
- * Returns the configuration after a reload: providers, models, virtual models, plans, routing and responses
- * of `next`, everything else of `previous`.
+ * Returns the configuration after a reload: providers, models, virtual models, plans, routing, responses and
+ * invoices of `next`, everything else of `previous`.
  * Throws `ConfigError` if `next` lacks the plan of new accounts, which only a restart changes.
  */
 export function reloadable(previous: Config, next: Config): Config {
-  const { providers, models, virtual_models, plans, routing, responses } = next
+  const { providers, models, virtual_models, plans, routing, responses, invoices } = next
   const plan = previous.accounts.default_plan
   if (plans[plan] === undefined) {
     throw new ConfigError([
@@ -157,7 +157,7 @@ export function reloadable(previous: Config, next: Config): Config {
     ])
   }
   const origins = Object.freeze({ ...originsWhere(previous, false), ...originsWhere(next, true) })
-  return Object.freeze({ ...previous, providers, models, virtual_models, plans, routing, responses, origins })
+  return Object.freeze({ ...previous, providers, models, virtual_models, plans, routing, responses, invoices, origins })
 }
 
 /** The origins of the sections that a reload applies, or of all others. */

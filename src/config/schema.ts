@@ -14,6 +14,7 @@ import {
   AUTH_SCHEMA,
   CATALOGUE_SCHEMA,
   GUARDRAILS_SCHEMA,
+  INVOICES_SCHEMA,
   LEDGER_SCHEMA,
   LOG_SCHEMA,
   PLAN_SCHEMA,
@@ -86,6 +87,7 @@ const CONFIG_SCHEMA = Type.Object(
     alerts: ALERTS_SCHEMA,
     stripe: STRIPE_SCHEMA,
     telemetry: TELEMETRY_SCHEMA,
+    invoices: INVOICES_SCHEMA,
     guardrails: GUARDRAILS_SCHEMA,
     agents: AGENTS_SCHEMA,
   },
@@ -139,7 +141,15 @@ export interface Config extends Omit<FileConfig, 'server' | 'plans'> {
 }
 
 /** Sections that a reload applies; others need a restart. */
-export const RELOADABLE = ['providers', 'models', 'virtual_models', 'plans', 'routing', 'responses'] as const
+export const RELOADABLE = [
+  'providers',
+  'models',
+  'virtual_models',
+  'plans',
+  'routing',
+  'responses',
+  'invoices',
+] as const
 
 /** The JSON Schema (2020-12) of the configuration file, for editors: settings with a default are optional. */
 export function configJsonSchema(): Readonly<Record<string, unknown>> {

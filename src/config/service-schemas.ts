@@ -257,6 +257,37 @@ export const ALERTS_SCHEMA = defaultedSection(
   { description: 'Alerts by e-mail.' },
 )
 
+const TAXES = Type.Array(
+  section(
+    {
+      name: text('Name of the tax, such as `VAT`.'),
+      percent: Type.Number({ minimum: 0, maximum: 100, description: 'Percent of the subtotal, at most 4 decimals.' }),
+    },
+    { description: 'One tax.' },
+  ),
+  { maxItems: 10, description: 'Taxes on the subtotal of invoices, one line each.' },
+)
+const PARTY = {
+  address: Type.Optional(Type.Array(text('A line.'), { maxItems: 10, description: 'Lines of the address.' })),
+  tax_id: Type.Optional(text('Tax number.')),
+}
+
+export const INVOICES_SCHEMA = defaultedSection(
+  {
+    seller: Type.Optional(section({ name: text('Name of who bills.'), ...PARTY }, { description: 'Who bills.' })),
+    taxes: { ...TAXES, default: [] },
+    buyers: Type.Record(
+      Type.String({ pattern: '^acc_[0-9A-Za-z]{1,60}$' }),
+      section(
+        { name: Type.Optional(text('Name. Not set: that of the account.')), ...PARTY, taxes: Type.Optional(TAXES) },
+        { description: 'One account that is billed; its `taxes` replace those of all invoices.' },
+      ),
+      { default: {}, description: 'Who is billed, by the ID of the account.' },
+    ),
+  },
+  { description: 'What invoices say besides the charges. It applies to invoices that are closed from then on.' },
+)
+
 export const GUARDRAILS_SCHEMA = defaultedSection(
   {
     allow_private_networks: Type.Optional(

@@ -39,6 +39,24 @@ export function usdNumber(amount: NanoUsd): number {
   return Number(amount) / 1e9
 }
 
+const NANO_PER_CENT = 10_000_000n
+
+/** To the cent, halves away from zero. */
+export function centsOf(amount: NanoUsd): NanoUsd {
+  return rounded(amount, NANO_PER_CENT)
+}
+
+function rounded(amount: NanoUsd, unit: bigint): NanoUsd {
+  const half = amount < 0n ? -unit / 2n : unit / 2n
+  return ((amount + half) / unit) * unit
+}
+
+/** To the cent, and below a cent to the two digits that say something: the dashboard shows amounts in the same way. */
+export function briefUsd(amount: NanoUsd): NanoUsd {
+  const digits = (amount < 0n ? -amount : amount).toString().length
+  return digits > 7 ? centsOf(amount) : rounded(amount, 10n ** BigInt(Math.max(digits - 2, 0)))
+}
+
 /** Decimal text of an amount, without exponent and trailing zeros: `0.000015`, `-2.5`, `0`. */
 export function usdText(amount: NanoUsd): string {
   const sign = amount < 0n ? '-' : ''

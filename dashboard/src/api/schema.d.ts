@@ -5551,6 +5551,33 @@ export interface operations {
                         total_usd: number;
                         /** @description ISO 8601 UTC. The invoice does not change after this time. */
                         closed_at: string;
+                        /** @description Who bills. Null: not configured. */
+                        seller: {
+                            name: string;
+                            /** @description Its lines. */
+                            address: string[];
+                            /** @description Tax number. */
+                            tax_id: string | null;
+                        } | null;
+                        /** @description Who is billed. Null: only the account is known. */
+                        buyer: {
+                            name: string;
+                            /** @description Its lines. */
+                            address: string[];
+                            /** @description Tax number. */
+                            tax_id: string | null;
+                        } | null;
+                        /** @description USD, at most 9 decimals. The total, rounded to the cent. */
+                        subtotal_usd: number;
+                        /** @description Taxes on the subtotal, each rounded to the cent. */
+                        taxes: {
+                            name: string;
+                            percent: number;
+                            /** @description USD, at most 9 decimals. */
+                            amount_usd: number;
+                        }[];
+                        /** @description USD, at most 9 decimals. The subtotal and the taxes. */
+                        payable_usd: number;
                         /** @description Most expensive model first. */
                         lines: {
                             model: string;

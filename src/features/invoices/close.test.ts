@@ -89,6 +89,7 @@ test('a month becomes an invoice: charges by model, corrections, credits, and ba
     opening_balance_nano_usd: 4_000n,
     closing_balance_nano_usd: 92_640n,
     total_nano_usd: 1_360n,
+    billing: { subtotal_nano_usd: 0n, taxes: [], payable_nano_usd: 0n },
   } satisfies InvoiceDocument)
   assert.deepEqual([january.number, january.opening_balance_nano_usd, january.total_nano_usd], [1, 0n, 1_000n])
   const row = await database.db.selectFrom('invoice').selectAll().where('number', '=', 2).executeTakeFirstOrThrow()

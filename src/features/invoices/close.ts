@@ -10,6 +10,7 @@ import { type AccountId, type IdSource, ledgerId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import type { FeatureDeps } from '../deps.ts'
+import { billingOf, type InvoiceTerms, NO_TERMS } from './billing.ts'
 import {
   type InvoiceDocument,
   type InvoiceEntry,
@@ -25,6 +26,8 @@ const ACCOUNTS_PER_QUERY = 200
 
 export interface CloseInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly ids: Pick<IdSource, 'invoice'>
+  /** Of the configuration: taxes, and who bills whom. */
+  readonly terms?: (() => InvoiceTerms) | undefined
   /** Ends it after the invoice at hand. */
   readonly signal?: AbortSignal | undefined
 }
@@ -123,7 +126,7 @@ async function nextMonth(db: Kysely<Database>, accountId: AccountId): Promise<Mo
 }
 
 async function draw(input: CloseInput, account: AccountToClose, month: Month): Promise<InvoiceDocument> {
-  const { db, ids, now } = input
+  const { db, ids, now, terms } = input
   const last = await lastRowBefore(db, account.id, month)
   const sums = await sumLedger(db, { accountId: account.id, first: month.first, last })
   const opening = (await findRow(db, account.id, month.first - 1))?.balance_nano_usd ?? 0n
@@ -132,11 +135,12 @@ async function draw(input: CloseInput, account: AccountToClose, month: Month): P
   if (opening + sums.credits.total_nano_usd - total !== closing) {
     throw new Error(`Rows ${month.first} to ${last} of the ledger do not add up to its balance.`)
   }
+  const owed = { account: { id: account.id, name: account.name }, total_nano_usd: total }
   return {
     version: 1,
     id: ids.invoice(),
     number: month.number,
-    account: { id: account.id, name: account.name },
+    account: owed.account,
     period_start: month.start,
     period_end: month.end,
     closed_at: now(),
@@ -145,6 +149,7 @@ async function draw(input: CloseInput, account: AccountToClose, month: Month): P
     opening_balance_nano_usd: opening,
     closing_balance_nano_usd: closing,
     total_nano_usd: total,
+    billing: billingOf(owed, terms?.() ?? NO_TERMS),
   }
 }
 

@@ -6,6 +6,7 @@ import type { LedgerKind } from '../../db/schema/schema.ts'
 import type { AccountId, CompletionId, InvoiceId, LedgerId } from '../../domain/ids.ts'
 import { type NanoUsd, usdText } from '../../domain/money.ts'
 import { type CsvField, harmlessText, renderCsv } from '../../lib/table.ts'
+import { type Billing, billingOf, NO_TERMS } from './billing.ts'
 
 export interface InvoiceDocument {
   readonly version: 1
@@ -29,6 +30,8 @@ export interface InvoiceDocument {
   readonly closing_balance_nano_usd: NanoUsd
   /** What the month was charged: the lines and the adjustments. */
   readonly total_nano_usd: NanoUsd
+  /** Absent from those of earlier releases. */
+  readonly billing?: Billing
 }
 
 export interface InvoiceLine {
@@ -67,6 +70,11 @@ export function readDocument(text: string): InvoiceDocument {
   return JSON.parse(text, (key, value) => (key.endsWith('_nano_usd') ? BigInt(value) : value))
 }
 
+/** Of one without it, by an earlier release: no taxes. */
+export function billingIn(invoice: InvoiceDocument): Billing {
+  return invoice.billing ?? billingOf(invoice, NO_TERMS)
+}
+
 /** As people cite it: `2026-11 · No. 3`. */
 export function invoiceTitle({ number, period_start }: Pick<InvoiceDocument, 'number' | 'period_start'>): string {
   return `${new Date(period_start).toISOString().slice(0, 7)} · No. ${number}`
@@ -101,10 +109,23 @@ export function renderInvoiceFile(invoice: InvoiceDocument): string {
     })),
     ...sectionRows('adjustment', adjustments),
     { type: 'total', amount_usd: usdText(invoice.total_nano_usd) },
+    ...billingRows(billingIn(invoice)),
     ...sectionRows('credit', credits),
     { type: 'closing_balance', amount_usd: usdText(invoice.closing_balance_nano_usd) },
   ]
   return renderCsv([COLUMNS, ...rows.map((row) => COLUMNS.map((column) => row[column] ?? ''))])
+}
+
+function billingRows({ subtotal_nano_usd, taxes, payable_nano_usd }: Billing): Row[] {
+  return [
+    { type: 'subtotal', amount_usd: usdText(subtotal_nano_usd) },
+    ...taxes.map(({ name, percent, amount_nano_usd }) => ({
+      type: 'tax',
+      item: harmlessText(`${name} ${percent} %`),
+      amount_usd: usdText(amount_nano_usd),
+    })),
+    { type: 'payable', amount_usd: usdText(payable_nano_usd) },
+  ]
 }
 
 function sectionRows(type: string, { listed, unlisted }: InvoiceSection): Row[] {

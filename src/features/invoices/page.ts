@@ -1,7 +1,8 @@
 /** An invoice as a page to read and to print: one file without script, complete in itself. */
-import { type NanoUsd, usdText } from '../../domain/money.ts'
+import { briefUsd, type NanoUsd, usdText } from '../../domain/money.ts'
 import { escapeHtml } from '../../lib/escape.ts'
-import { type InvoiceDocument, type InvoiceEntry, type InvoiceSection, invoiceTitle } from './document.ts'
+import type { Party } from './billing.ts'
+import { billingIn, type InvoiceDocument, type InvoiceEntry, type InvoiceSection, invoiceTitle } from './document.ts'
 
 const LOCALE = 'en-GB'
 /** Made for the first page: Node.js then loads its tables of languages, which take 9 MiB. */
@@ -23,7 +24,6 @@ const LEAST_DECIMALS = 2
 
 export function renderInvoicePage(invoice: InvoiceDocument): string {
   const title = escapeHtml(invoiceTitle(invoice))
-  const money = createMoney(amountsOf(invoice))
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -35,11 +35,12 @@ export function renderInvoicePage(invoice: InvoiceDocument): string {
 <p class="service">Turnpike</p>
 <div><h1>Invoice</h1><p class="number">${title}</p></div>
 </header>
+${renderParties(invoice)}
 ${renderFacts(invoice)}
-${renderUsage(invoice, money)}
-${renderAdjustments(invoice, money)}
-<p class="total"><span>Total for ${formats().month.format(invoice.period_start)}</span><strong>USD ${money.plain(invoice.total_nano_usd)}</strong></p>
-${renderBalance(invoice, money)}
+${renderUsage(invoice)}
+${renderAdjustments(invoice)}
+${renderPayable(invoice)}
+${renderBalance(invoice)}
 <footer>All amounts in US dollars; days and months are UTC. Closed invoices do not change: corrections are on a later one. ${escapeHtml(invoice.id)}</footer>
 </main>
 </html>
@@ -57,12 +58,38 @@ function renderFacts({ account, period_start, period_end, closed_at }: InvoiceDo
   return `<dl>${facts.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`
 }
 
-function renderUsage({ lines }: InvoiceDocument, money: Money): string {
+/** Subtotal and taxes where there are any, and what is to be paid. */
+function renderPayable(invoice: InvoiceDocument): string {
+  const { subtotal_nano_usd, taxes, payable_nano_usd } = billingIn(invoice)
+  const rows = taxes.map(
+    ({ name, percent, amount_nano_usd }) => [`${escapeHtml(name)} ${percent} %`, amount_nano_usd] as const,
+  )
+  const before = rows.length === 0 ? [] : [['Subtotal', subtotal_nano_usd] as const, ...rows]
+  const lines = before.map(([name, amount]) => `<tr><th scope="row">${name}</th><td>${money(amount)}</td></tr>`)
+  const table = lines.length === 0 ? '' : `<table class="taxes"><tbody>${lines.join('')}</tbody></table>`
+  const month = formats().month.format(invoice.period_start)
+  return `${table}<p class="total"><span>Total payable for ${month}</span><strong>USD ${money(payable_nano_usd)}</strong></p>`
+}
+
+function renderParties(invoice: InvoiceDocument): string {
+  const { seller, buyer } = billingIn(invoice)
+  const parties = [['From', seller] as const, ['To', buyer] as const]
+  const blocks = parties.flatMap(([name, party]) => (party === undefined ? [] : [renderParty(name, party)]))
+  return blocks.length === 0 ? '' : `<dl class="parties">${blocks.join('')}</dl>`
+}
+
+function renderParty(title: string, { name, address, tax_id: taxId }: Party): string {
+  const lines = [...(address ?? []), ...(taxId === undefined ? [] : [`Tax number ${taxId}`])]
+  const details = lines.map((line) => `<small>${escapeHtml(line)}</small>`).join('')
+  return `<div><dt>${title}</dt><dd>${escapeHtml(name)}${details}</dd></div>`
+}
+
+function renderUsage({ lines }: InvoiceDocument): string {
   if (lines.length === 0) return '<section><h2>Usage</h2><p class="none">No usage was charged.</p></section>'
   const rows = lines.map(
     (line) => `<tr><th scope="row">${escapeHtml(line.model)}</th><td>${formats().count.format(line.requests)}</td>
 <td>${formats().count.format(line.prompt_tokens)}</td><td>${formats().count.format(line.completion_tokens)}</td>
-<td>${money.aligned(line.cost_nano_usd)}</td></tr>`,
+<td>${money(line.cost_nano_usd)}</td></tr>`,
   )
   const sum = (count: (line: (typeof lines)[number]) => number) =>
     formats().count.format(lines.reduce((total, line) => total + count(line), 0))
@@ -71,20 +98,20 @@ function renderUsage({ lines }: InvoiceDocument, money: Money): string {
 <thead><tr><th scope="col">Model</th><th scope="col">Requests</th><th scope="col">Input tokens</th><th scope="col">Output tokens</th><th scope="col">USD</th></tr></thead>
 <tbody>${rows.join('\n')}</tbody>
 <tfoot><tr><th scope="row">All models</th><td>${sum((line) => line.requests)}</td><td>${sum((line) => line.prompt_tokens)}</td>
-<td>${sum((line) => line.completion_tokens)}</td><td>${money.aligned(cost)}</td></tr></tfoot>
+<td>${sum((line) => line.completion_tokens)}</td><td>${money(cost)}</td></tr></tfoot>
 </table></section>`
 }
 
-function renderAdjustments({ adjustments }: InvoiceDocument, money: Money): string {
+function renderAdjustments({ adjustments }: InvoiceDocument): string {
   if (adjustments.listed.length === 0) return ''
   const rows = adjustments.listed.map((entry) => {
     const what = entry.kind === 'refund' ? 'Taken off an earlier charge' : 'Charged in addition'
-    return renderEntry(entry, { what, about: entry.adjusts === null ? '' : `corrects ${entry.adjusts}` }, money)
+    return renderEntry(entry, { what, about: entry.adjusts === null ? '' : `corrects ${entry.adjusts}` })
   })
   return `<section><h2>Adjustments</h2><table class="movements">
 <thead><tr><th scope="col">What</th><th scope="col">Date</th><th scope="col">USD</th></tr></thead>
-<tbody>${rows.join('\n')}${renderUnlisted(adjustments, money)}</tbody>
-<tfoot><tr><th scope="row">All adjustments</th><td></td><td>${money.aligned(adjustments.total_nano_usd)}</td></tr></tfoot>
+<tbody>${rows.join('\n')}${renderUnlisted(adjustments)}</tbody>
+<tfoot><tr><th scope="row">All adjustments</th><td></td><td>${money(adjustments.total_nano_usd)}</td></tr></tfoot>
 </table></section>`
 }
 
@@ -97,16 +124,16 @@ const CREDIT_NAMES: Readonly<Record<InvoiceEntry['kind'], string>> = {
   charge: 'Charge',
 }
 
-function renderBalance(invoice: InvoiceDocument, money: Money): string {
+function renderBalance(invoice: InvoiceDocument): string {
   const { credits, period_start, period_end } = invoice
-  const rows = credits.listed.map((entry) => renderEntry(entry, { what: CREDIT_NAMES[entry.kind], about: '' }, money))
+  const rows = credits.listed.map((entry) => renderEntry(entry, { what: CREDIT_NAMES[entry.kind], about: '' }))
   const balance = (what: string, time: number, amount: NanoUsd) =>
-    `<tr><th scope="row">${what}</th><td>${formats().shortDay.format(time)}</td><td>${money.aligned(amount)}</td></tr>`
+    `<tr><th scope="row">${what}</th><td>${formats().shortDay.format(time)}</td><td>${money(amount)}</td></tr>`
   return `<section><h2>Credit</h2><table class="movements">
 <thead><tr><th scope="col">What</th><th scope="col">Date</th><th scope="col">USD</th></tr></thead>
 <tbody>${balance('Opening balance', period_start, invoice.opening_balance_nano_usd)}
-${rows.join('\n')}${renderUnlisted(credits, money)}
-<tr><th scope="row">Total of this invoice</th><td></td><td>${money.aligned(-invoice.total_nano_usd)}</td></tr></tbody>
+${rows.join('\n')}${renderUnlisted(credits)}
+<tr><th scope="row">Total of this invoice</th><td></td><td>${money(-invoice.total_nano_usd)}</td></tr></tbody>
 <tfoot>${balance('Closing balance', period_end - 1, invoice.closing_balance_nano_usd)}</tfoot>
 </table></section>`
 }
@@ -114,59 +141,31 @@ ${rows.join('\n')}${renderUnlisted(credits, money)}
 function renderEntry(
   { created_at, amount_nano_usd, note }: InvoiceEntry,
   { what, about }: { readonly what: string; readonly about: string },
-  money: Money,
 ): string {
   const details = [note ?? '', about].filter((text) => text !== '').map((text) => `<small>${escapeHtml(text)}</small>`)
-  return `<tr><th scope="row">${what}${details.join('')}</th><td>${formats().shortDay.format(created_at)}</td><td>${money.aligned(amount_nano_usd)}</td></tr>`
+  return `<tr><th scope="row">${what}${details.join('')}</th><td>${formats().shortDay.format(created_at)}</td><td>${money(amount_nano_usd)}</td></tr>`
 }
 
-function renderUnlisted({ unlisted }: InvoiceSection, money: Money): string {
+function renderUnlisted({ unlisted }: InvoiceSection): string {
   if (unlisted.entries === 0) return ''
   const what = `${formats().count.format(unlisted.entries)} further rows of the ledger`
-  return `\n<tr><th scope="row">${what}</th><td></td><td>${money.aligned(unlisted.amount_nano_usd)}</td></tr>`
+  return `\n<tr><th scope="row">${what}</th><td></td><td>${money(unlisted.amount_nano_usd)}</td></tr>`
 }
 
-interface Money {
-  /** Exact, with no more decimals than it has, but at least two. */
-  plain(amount: NanoUsd): string
-  /** With as many decimals as any amount of the page, so that points stand below each other; the added zeros are pale. */
-  aligned(amount: NanoUsd): string
+/** To the cent; all digits are in the title. */
+function money(amount: NanoUsd): string {
+  return `<span title="${usdText(amount)}">${amountText(amount)}</span>`
 }
 
-function createMoney(amounts: readonly NanoUsd[]): Money {
-  const decimals = Math.max(LEAST_DECIMALS, ...amounts.map((amount) => decimalsOf(usdText(amount)).length))
-  const plain = (amount: NanoUsd) => {
-    const text = usdText(amount < 0n ? -amount : amount)
-    const whole = formats().count.format(BigInt(text.replace(/\..*/, '')))
-    return `${amount < 0n ? '−' : ''}${whole}.${decimalsOf(text).padEnd(LEAST_DECIMALS, '0')}`
-  }
-  return {
-    plain,
-    aligned(amount) {
-      const text = plain(amount)
-      const zeros = '0'.repeat(decimals - decimalsOf(text).length)
-      return zeros === '' ? text : `${text}<i>${zeros}</i>`
-    },
-  }
-}
-
-function decimalsOf(text: string): string {
-  return text.split('.')[1] ?? ''
-}
-
-function amountsOf({ lines, adjustments, credits, ...invoice }: InvoiceDocument): readonly NanoUsd[] {
-  const sections = [adjustments, credits].flatMap(({ listed, unlisted, total_nano_usd }) => [
-    ...listed.map(({ amount_nano_usd }) => amount_nano_usd),
-    unlisted.amount_nano_usd,
-    total_nano_usd,
-  ])
-  const { opening_balance_nano_usd: opening, closing_balance_nano_usd: closing, total_nano_usd: total } = invoice
-  return [...lines.map(({ cost_nano_usd }) => cost_nano_usd), ...sections, opening, closing, total]
+function amountText(amount: NanoUsd): string {
+  const brief = briefUsd(amount)
+  const [whole = '', fraction = ''] = usdText(brief < 0n ? -brief : brief).split('.')
+  return `${brief < 0n ? '−' : ''}${formats().count.format(BigInt(whole))}.${fraction.padEnd(LEAST_DECIMALS, '0')}`
 }
 
 /** For screens and for paper, A4 and Letter alike. Figures stand below each other: digits are of one width. */
 const INVOICE_STYLE = `
-:root { color-scheme: light; --ink: #16191d; --soft: #5c6670; --pale: #b3bac1; --line: #dfe3e7; --accent: #1f6f5c }
+:root { color-scheme: light; --ink: #16191d; --soft: #5c6670; --line: #dfe3e7; --accent: #1f6f5c }
 * { box-sizing: border-box }
 body { margin: 0; background: #f3f4f5; color: var(--ink); font: 14px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; -webkit-print-color-adjust: exact; print-color-adjust: exact }
 main { max-width: 800px; margin: 32px auto; padding: 56px 60px 40px; background: #fff; border-radius: 6px; box-shadow: 0 1px 3px #0002 }
@@ -193,7 +192,8 @@ tfoot > tr > * { border-top: 1px solid var(--ink); font-weight: 400 }
 tfoot th:first-child { font-weight: 600 }
 .movements th:nth-child(2), .movements td:nth-child(2) { width: 110px }
 .movements th:nth-child(3), .movements td:nth-child(3) { width: 190px }
-td i { color: var(--pale); font-style: normal; font-weight: 400 }
+.parties { grid-template-columns: 1fr 1fr; padding-bottom: 0 }
+.taxes { margin-top: 24px }
 .total { display: flex; justify-content: space-between; align-items: baseline; gap: 20px; margin-top: 32px; padding: 14px 18px; border-radius: 4px; background: #eef5f2; font-size: 15px; font-weight: 500; break-inside: avoid }
 .total strong { font-size: 20px; font-weight: 650; font-variant-numeric: tabular-nums lining-nums }
 .none { margin-top: 6px; color: var(--soft) }

@@ -8,6 +8,7 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
+import { billingOf, type InvoiceTerms } from './billing.ts'
 import { closeInvoices } from './close.ts'
 import { invoicesRoutes } from './routes.ts'
 
@@ -40,7 +41,7 @@ async function serve(t: TestContext, { db }: OpenedDatabase) {
   }
 }
 
-async function withInvoices(t: TestContext, months: readonly number[]) {
+async function withInvoices(t: TestContext, months: readonly number[], terms?: InvoiceTerms) {
   const database = await temporaryDatabase(t)
   await ensureAccounts(database, [ada])
   await database.db.updateTable('account').set({ name: 'Ada <b>&</b> "Co"' }).execute()
@@ -55,7 +56,7 @@ async function withInvoices(t: TestContext, months: readonly number[]) {
     })
     await ledger.charge(Date.UTC(2026, month - 1, 4), { model: 'm2', costNanoUsd: 500_000_000n })
   }
-  await closeInvoices({ db: database.db, ids: testIds, now: () => NOW })
+  await closeInvoices({ db: database.db, ids: testIds, now: () => NOW, terms: terms && (() => terms) })
   return { database, get: await serve(t, database) }
 }
 
@@ -149,10 +150,60 @@ test('as a page it is complete in itself, and nothing of an account or a model i
   assert.match(text, /Ada &lt;b&gt;&amp;&lt;\/b&gt; &quot;Co&quot;/)
   assert.match(text, /&lt;script&gt;alert\(1\)&lt;\/script&gt;/)
   assert.doesNotMatch(text, /<script|<b>|https?:|src=|url\(|@import/)
-  assert.match(text, /USD 1,234\.500000001/)
-  assert.match(text, /1,234\.000000001<\/td>/)
-  assert.match(text, />0\.50<i>0000000<\/i><\/td>/)
-  assert.match(text, /−1,234\.500000001/)
+  assert.match(text, /Total payable for January 2026<\/span><strong>USD <span title="1234\.5">1,234\.50<\/span>/)
+  assert.match(text, /<td><span title="1234\.000000001">1,234\.00<\/span><\/td>/)
+  assert.match(text, />0\.50<\/span><\/td>/)
+  assert.match(text, /<span title="-1234\.500000001">−1,234\.50<\/span>/)
+  assert.doesNotMatch(text, /Subtotal|From<|To</)
+})
+
+test('subtotal, taxes and what is payable are to the cent, with who bills whom; they stay as they were closed', async (t) => {
+  const { get } = await withInvoices(t, [1], {
+    seller: { name: 'Seller <i>Inc</i>', address: ['1 Main Street', 'Springfield'], tax_id: 'US-1' },
+    taxes: [
+      { name: 'VAT', percent: 19 },
+      { name: 'City', percent: 0.375 },
+    ],
+    buyers: { [ada]: { address: ['Harbour <b>'] } },
+  })
+  const [{ id }] = (await get('/invoices')).body.data
+  const { body } = await get(`/invoices/${id}`)
+  assert.deepEqual(body.seller, {
+    name: 'Seller <i>Inc</i>',
+    address: ['1 Main Street', 'Springfield'],
+    tax_id: 'US-1',
+  })
+  assert.deepEqual(body.buyer, { name: 'Ada <b>&</b> "Co"', address: ['Harbour <b>'], tax_id: null })
+  assert.equal(body.subtotal_usd, 1234.5)
+  assert.deepEqual(body.taxes, [
+    { name: 'VAT', percent: 19, amount_usd: 234.56 }, // 234.555: halves away from zero
+    { name: 'City', percent: 0.375, amount_usd: 4.63 },
+  ])
+  assert.equal(body.payable_usd, 1473.69)
+  const page = (await get(`/invoices/${id}?format=html`)).text
+  assert.match(
+    page,
+    /Seller &lt;i&gt;Inc&lt;\/i&gt;<small>1 Main Street<\/small><small>Springfield<\/small><small>Tax number US-1/,
+  )
+  assert.match(page, /VAT 19 %<\/th><td><span title="234\.56">234\.56/)
+  assert.match(page, /Total payable for January 2026<\/span><strong>USD <span title="1473\.69">1,473\.69/)
+  const file = (await get(`/invoices/${id}?format=csv`)).text
+  assert.match(
+    file,
+    /subtotal,,,,,1234\.5,,,,,\r\ntax,VAT 19 %,,,,234\.56,,,,,\r\ntax,City 0\.375 %,,,,4\.63,,,,,\r\npayable,,,,,1473\.69/,
+  )
+})
+
+test('a buyer can have taxes of their own, or none', () => {
+  const owed = { account: { id: ada, name: 'Ada' }, total_nano_usd: -10_004_999_999n }
+  const terms = { taxes: [{ name: 'VAT', percent: 20 }], buyers: { [ada]: { taxes: [] } } }
+  assert.deepEqual(billingOf(owed, terms), {
+    subtotal_nano_usd: -10_000_000_000n,
+    taxes: [],
+    payable_nano_usd: -10_000_000_000n,
+  })
+  const [tax] = billingOf(owed, { ...terms, buyers: {} }).taxes
+  assert.equal(tax?.amount_nano_usd, -2_000_000_000n)
 })
 
 test('as a file it is exact decimal text, and no cell is a formula', async (t) => {
@@ -175,6 +226,8 @@ test('as a file it is exact decimal text, and no cell is a formula', async (t) =
       'line,<script>alert(1)</script>,1,1234567,5,1234.000000001,,,,,',
       'line,m2,1,10,5,0.5,,,,,',
       'total,,,,,1234.500000001,,,,,',
+      'subtotal,,,,,1234.5,,,,,',
+      'payable,,,,,1234.5,,,,,',
       'closing_balance,,,,,11111.178499999,,,,,',
     ],
   )

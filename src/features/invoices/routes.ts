@@ -13,7 +13,9 @@ import { PAGE_HEADERS } from '../../http/pages/page-headers.ts'
 import { acceptedFormat as acceptedOf } from '../../http/request-headers.ts'
 import { isoTime, oneOf, textOrNull, usd } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
+import type { Party } from './billing.ts'
 import {
+  billingIn,
   type InvoiceDocument,
   type InvoiceEntry,
   type InvoiceSection,
@@ -71,8 +73,23 @@ const Unlisted = Type.Object(
   { description: 'Further entries that are not listed; see `GET /ledger`.' },
 )
 
+const PartyView = Type.Object({
+  name: Type.String(),
+  address: Type.Array(Type.String(), { description: 'Its lines.' }),
+  tax_id: textOrNull('Tax number.'),
+})
+const partyOrNull = (description: string) =>
+  Type.Unsafe<Static<typeof PartyView> | null>({ anyOf: [PartyView, { type: 'null' }], description })
+
 const InvoiceView = Type.Object({
   ...SUMMARY,
+  seller: partyOrNull('Who bills. Null: not configured.'),
+  buyer: partyOrNull('Who is billed. Null: only the account is known.'),
+  subtotal_usd: usd('The total, rounded to the cent.'),
+  taxes: Type.Array(Type.Object({ name: Type.String(), percent: Type.Number(), amount_usd: usd('') }), {
+    description: 'Taxes on the subtotal, each rounded to the cent.',
+  }),
+  payable_usd: usd('The subtotal and the taxes.'),
   lines: Type.Array(
     Type.Object({
       model: Type.String(),
@@ -201,8 +218,14 @@ export function acceptedFormat(accept: string | undefined): InvoiceFormat {
 
 function renderInvoice(invoice: InvoiceDocument): Static<typeof InvoiceView> {
   const { lines, adjustments, credits } = invoice
+  const { seller, buyer, taxes, subtotal_nano_usd, payable_nano_usd } = billingIn(invoice)
   return {
     ...renderSummary(invoice),
+    seller: renderParty(seller),
+    buyer: renderParty(buyer),
+    subtotal_usd: usdNumber(subtotal_nano_usd),
+    taxes: taxes.map(({ amount_nano_usd, ...tax }) => ({ ...tax, amount_usd: usdNumber(amount_nano_usd) })),
+    payable_usd: usdNumber(payable_nano_usd),
     lines: lines.map(({ cost_nano_usd, ...line }) => ({ ...line, cost_usd: usdNumber(cost_nano_usd) })),
     adjustments: adjustments.listed.map((entry) => ({
       ...renderEntry(entry),
@@ -213,6 +236,12 @@ function renderInvoice(invoice: InvoiceDocument): Static<typeof InvoiceView> {
     credits: credits.listed.map(renderEntry),
     unlisted_credits: renderUnlisted(credits),
   }
+}
+
+function renderParty(party: Party | undefined): Static<typeof PartyView> | null {
+  return party === undefined
+    ? null
+    : { name: party.name, address: [...(party.address ?? [])], tax_id: party.tax_id ?? null }
 }
 
 function renderSummary(invoice: InvoiceDocument): Static<typeof InvoiceSummaryView> {

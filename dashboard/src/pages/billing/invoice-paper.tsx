@@ -14,21 +14,66 @@ import type { Invoice } from './queries.ts'
 export function InvoicePaper({ invoice }: { readonly invoice: Invoice }) {
   return (
     <Card className="invoice-paper flex flex-col gap-8 p-5 sm:p-8">
+      <Parties invoice={invoice} />
       <Facts invoice={invoice} />
       <InvoiceUsage invoice={invoice} />
       <InvoiceAdjustments invoice={invoice} />
-      <p className="flex flex-wrap items-baseline justify-between gap-x-4 rounded-lg border border-line bg-sunken px-4 py-3">
-        <span className="font-medium">Total for {monthName(invoice.period_start)}</span>
-        <strong className="text-xl font-semibold">
-          <Usd value={invoice.total_usd} />
-        </strong>
-      </p>
+      <Payable invoice={invoice} />
       <CreditOfMonth invoice={invoice} />
       <footer className="border-t border-line pt-3 text-xs break-words text-soft">
         Amounts are in US dollars; days and months are UTC. Invoices never change: corrections appear on a later one.{' '}
         {invoice.id}
       </footer>
     </Card>
+  )
+}
+
+/** Who bills whom, where the operator has configured it. */
+function Parties({ invoice: { seller, buyer } }: { readonly invoice: Invoice }) {
+  if (seller === null && buyer === null) return null
+  return (
+    <dl className="grid gap-x-6 gap-y-4 sm:grid-cols-2 print:grid-cols-2">
+      {seller !== null && <PartyOf title="From" party={seller} />}
+      {buyer !== null && <PartyOf title="To" party={buyer} />}
+    </dl>
+  )
+}
+
+function PartyOf({ title, party }: { readonly title: string; readonly party: NonNullable<Invoice['seller']> }) {
+  const lines = [...party.address, ...(party.tax_id === null ? [] : [`Tax number ${party.tax_id}`])]
+  return (
+    <div className="min-w-0 break-words">
+      <dt className="text-sm text-soft">{title}</dt>
+      <dd className="mt-0.5 font-medium text-ink">{party.name}</dd>
+      {lines.map((line) => (
+        <dd key={line} className="text-sm text-soft">
+          {line}
+        </dd>
+      ))}
+    </div>
+  )
+}
+
+/** Subtotal and taxes where there are any, and what is to be paid. */
+function Payable({ invoice }: { readonly invoice: Invoice }) {
+  const { taxes, subtotal_usd: subtotal, payable_usd: payable } = invoice
+  const taxLines = taxes.map(({ name, percent, amount_usd: amount }) => [`${name} ${percent}%`, amount] as const)
+  const lines = taxes.length === 0 ? [] : [['Subtotal', subtotal] as const, ...taxLines]
+  return (
+    <div className="flex flex-col gap-2">
+      {lines.map(([name, amount]) => (
+        <p key={name} className="flex justify-between gap-4 px-4 text-ink">
+          <span>{name}</span>
+          <Usd value={amount} />
+        </p>
+      ))}
+      <p className="flex flex-wrap items-baseline justify-between gap-x-4 rounded-lg border border-line bg-sunken px-4 py-3">
+        <span className="font-medium">Total payable for {monthName(invoice.period_start)}</span>
+        <strong className="text-xl font-semibold">
+          <Usd value={payable} />
+        </strong>
+      </p>
+    </div>
   )
 }
 

@@ -64,7 +64,7 @@ const SOON_DAYS = 3
 /** The same figure as on Billing. */
 function Forecast({ known: { lasting, perDayUsd, hasLimits } }: { readonly known: CreditLasting }) {
   if (!hasLimits) return null
-  const rate = `${formatUsd(perDayUsd, 'total')} a day in the last 7 days`
+  const rate = `${formatUsd(perDayUsd)} a day in the last 7 days`
   if (lasting === undefined)
     return (
       <p className="text-sm text-soft">

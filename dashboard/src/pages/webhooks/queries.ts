@@ -107,6 +107,7 @@ const MEANINGS: Readonly<Record<EventType, string>> = {
   'budget.alert': 'A budget reached an alert threshold.',
   'ledger.audit': 'The weekly ledger audit found a difference. Only for the first account.',
   'provider.refused': 'A provider refused the gateway’s key or a model. Only for the first account.',
+  'key.expiring': 'An API key expires in 7 days, or in one.',
   'webhook.test': 'A test event. Tests of this endpoint are always sent to it.',
 }
 

@@ -62,7 +62,7 @@ export function useProviderActions() {
       await changed()
     },
     async test(name: string): Promise<ProviderTestResult> {
-      const test = () => queries.fetchQuery({ ...providerTestQuery(name), enabled: true, staleTime: 0 })
+      const test = () => queries.fetchQuery({ ...providerTestQuery(name), staleTime: 0 })
       try {
         return await test()
       } catch (error) {
