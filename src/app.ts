@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import { createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
 import { auditOfPull, catalogueJobs } from './app/catalogue.ts'
+import { createContentCapture } from './app/content.ts'
 import { addControlPlane, type ControlPlaneParts } from './app/control-plane.ts'
 import { createGuardrails } from './app/guardrails.ts'
 import { createIdentity } from './app/identity.ts'
@@ -135,18 +136,21 @@ export async function createApp(input: AppInput): Promise<App> {
     async close() {
       for (const end of [metrics.close, pressure.close, agents.drain]) end()
       const open = [agents, telemetry, money, limits, streams, identity.authentication, runtime, tokens, providers]
-      await closeParts([...open, own.byok, own.guardrails]).finally(webhooks.close)
+      await closeParts([...open, own.byok, own.guardrails, own.content]).finally(webhooks.close)
     },
   }
 }
 
 /** The settings of accounts for their own requests. */
 function createOwn(
-  input: Parameters<typeof createProviderCredentials>[0] & Parameters<typeof createPayments>[0],
-): Pick<Parts, 'byok' | 'guardrails' | 'payments'> {
+  input: Parameters<typeof createProviderCredentials>[0] &
+    Parameters<typeof createPayments>[0] &
+    Parameters<typeof createContentCapture>[0],
+): Pick<Parts, 'byok' | 'guardrails' | 'content' | 'payments'> {
   return {
     byok: createProviderCredentials(input),
     guardrails: createGuardrails(input),
+    content: createContentCapture(input),
     payments: createPayments(input),
   }
 }
@@ -167,7 +171,7 @@ function tracedComplete(complete: Gateway['complete'], tracing: TracingSwitch): 
 /** Background work that needs only the database. */
 function plainJobs(
   { database, log, secret, config }: AppInput,
-  { runtime, webhooks, byok, payments }: Pick<Parts, 'runtime' | 'webhooks' | 'byok' | 'payments'>,
+  { runtime, webhooks, byok, content, payments }: Pick<Parts, 'runtime' | 'webhooks' | 'byok' | 'content' | 'payments'>,
 ): Readonly<Record<string, JobKind>> {
   const { db } = database
   const keys = responseKeys({ secret, config })
@@ -176,6 +180,7 @@ function plainJobs(
     ...auditJobs({ ...webhooks, db, now, log }),
     ...byok.jobs,
     ...payments.jobs,
+    ...content.jobs,
     ...resealJobs({ db, keys }),
     ...catalogueJobs({ db, config, now, log, changed: stored.changed, audit: auditOfPull(runtime) }),
   }
@@ -232,13 +237,13 @@ function storedMetrics({ db }: OpenedDatabase, runtime: Runtime): Pick<MetricsIn
 }
 
 function createAppMetrics(
-  parts: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway' | 'telemetry'>,
+  parts: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway' | 'telemetry' | 'content'>,
   others: Pick<MetricsInput, 'strain' | 'audit' | 'budgets'>,
 ): Metrics {
-  const { runtime, money, limits, agents, gateway, telemetry } = parts
+  const { runtime, money, limits, agents, gateway, telemetry, content } = parts
   return createMetrics({
     ...others,
-    exports: telemetry.counts,
+    exports: () => [...telemetry.counts(), ...content.counts()],
     holds: gateway.holds,
     spoolBytes: money.spoolBytes,
     ledgerLagMs: money.committer.lagMs,
@@ -338,12 +343,13 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Ap
   )
 }
 
-interface DataPlaneInput extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams' | 'byok' | 'guardrails'> {
+interface DataPlaneInput
+  extends Pick<Parts, 'runtime' | 'money' | 'limits' | 'streams' | 'byok' | 'guardrails' | 'content'> {
   readonly tokens: TokenCounter
 }
 
 function createDataPlane(input: DataPlaneInput): Gateway {
-  const { runtime, money, tokens, limits, streams, byok, guardrails } = input
+  const { runtime, money, tokens, limits, streams, byok, guardrails, content } = input
   const { ids, now, clock, upstreams, health, models, config } = runtime
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
@@ -351,6 +357,7 @@ function createDataPlane(input: DataPlaneInput): Gateway {
       admit: limits.admit,
       byok: byok.port,
       guardrails: guardrails.port,
+      capture: content.port,
       credit: money.credit,
       idempotency: money.idempotency,
       models,

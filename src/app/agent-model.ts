@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 import { teamRolesOf } from '../db/team-roles.ts'
 import { agentReference } from '../domain/agent.ts'
+import { activeCapture } from '../domain/capture/settings.ts'
 import { storedPolicies } from '../domain/data-policy.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { type Caller, type Role, rightsOfRole } from '../domain/identity/caller.ts'
@@ -186,6 +187,7 @@ async function callerOfDevice({ db }: CreatorInput, accountId: AccountId, { keyI
     dataPolicies: storedPolicies([account.data_policy]),
     providerCredentials: account.provider_credentials ?? undefined,
     guardrails: account.guardrails ?? undefined,
+    contentCapture: activeCapture(account.content_capture),
     scopes: new Set(inRole(device.scopes, role)),
   }
 }
@@ -201,8 +203,9 @@ async function callerOfMember({ db }: CreatorInput, accountId: AccountId, { keyI
   const teams = await teamRolesOf(db, { accountId, userId })
   const rights = { role, teams, scopes: rightsOfRole(role) }
   const guardrails = account.guardrails ?? undefined
+  const contentCapture = activeCapture(account.content_capture)
   const person = { ...PERSON, kind: 'session', accountId, keyId, userId, plan } as const
-  return { ...person, dataPolicies, providerCredentials, guardrails, ...rights }
+  return { ...person, dataPolicies, providerCredentials, guardrails, contentCapture, ...rights }
 }
 
 const PERSON = { models: undefined, requestsPerMinute: undefined, monthlyBudgetNanoUsd: undefined }
@@ -223,7 +226,7 @@ async function roleOf(db: Kysely<Database>, accountId: AccountId, userId: UserId
 function accountOf(db: Kysely<Database>, accountId: AccountId) {
   const query = db
     .selectFrom('account')
-    .select(['plan', 'provider_credentials', 'guardrails', 'data_policy'])
+    .select(['plan', 'provider_credentials', 'guardrails', 'content_capture', 'data_policy'])
     .where('id', '=', accountId)
   return query.executeTakeFirst()
 }

@@ -29,6 +29,7 @@ import { LEASE_MS } from '../jobs/instance-lease.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Agents } from './agents.ts'
 import type { Role } from './background-work.ts'
+import type { ContentCapture } from './content.ts'
 import type { Guardrails } from './guardrails.ts'
 import type { Identity } from './identity.ts'
 import type { Money } from './money.ts'
@@ -58,6 +59,8 @@ export interface ControlPlaneParts {
   /** The accounts' own credentials at providers. */
   readonly byok: ProviderCredentials
   readonly guardrails: Guardrails
+  /** Prompts and answers that accounts have stored. */
+  readonly content: ContentCapture
   readonly payments: Payments
   /** Publishes completions that have just ended. */
   readonly completionStreams: EventStreams
@@ -99,6 +102,7 @@ export async function addControlPlane(
   await parts.telemetry.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await parts.byok.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await parts.guardrails.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
+  await parts.content.addApiRoutes(app, { ...deps, cursorKey, writeAudit, changed })
   await parts.payments.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
   await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })

@@ -6,11 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
+import type { SealerKeys } from '../db/sealed.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { AccountId } from '../domain/ids.ts'
 import type { BodyFindings } from '../domain/json-body.ts'
-import type { ResponseKeys } from '../features/responses/content.ts'
 import { storedResponsesRoutes } from '../features/responses/routes.ts'
 import { createResponseStore, type ResponseStore, type StoredResponse } from '../features/responses/store.ts'
 import type { Incoming } from '../gateway/admit.ts'
@@ -103,7 +103,7 @@ interface SecretInput {
 }
 
 /** The current key, and the previous one during a rotation of the installation's secret. */
-export function responseKeys({ secret, config }: SecretInput): ResponseKeys {
+export function responseKeys({ secret, config }: SecretInput): SealerKeys {
   const { secret_previous: previous } = config
   const purpose = 'stored responses'
   return {

@@ -228,6 +228,7 @@ const UNDO: Readonly<Record<string, string>> = {
   '0033-key-rotation': `drop index credential_of_key; alter table credential drop column expires_at;
     alter table api_key drop column disabled_at; alter table api_key drop column previous_last4;
     alter table api_key drop column previous_until; alter table api_key drop column expiry_alert_due`,
+  '0034-content-capture': 'drop table completion_content; alter table account drop column content_capture',
   '0019-stored-settings': 'drop table stored_setting',
   '0018-request-apis': 'alter table completion drop column api; alter table hold drop column api',
   '0017-stored-responses': 'drop table response',

@@ -109,6 +109,24 @@ export const RESPONSES_SCHEMA = defaultedSection(
   { description: 'Stored responses.' },
 )
 
+export const CONTENT_CAPTURE_SCHEMA = defaultedSection(
+  {
+    allow: flag('Whether accounts may have the prompts and answers of their requests stored.', false),
+    retention_days: count('The longest that they are kept, in days.', { maximum: 3_650, default: 30 }),
+    max_bytes: count('Largest prompt and answer that are stored, together, in bytes.', {
+      minimum: 1_024,
+      maximum: 67_108_864,
+      default: 1_048_576,
+    }),
+    max_account_bytes: count('Most that an account stores, in bytes: its oldest make room for new ones.', {
+      minimum: 1_048_576,
+      maximum: 1_099_511_627_776,
+      default: 1_073_741_824,
+    }),
+  },
+  { description: 'Prompts and answers that accounts have stored.' },
+)
+
 export const CATALOGUE_SCHEMA = defaultedSection(
   {
     url: Type.Optional(

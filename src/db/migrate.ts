@@ -24,6 +24,7 @@ import {
 import { teams, telemetryDestinations } from './migrations/0021-0025.ts'
 import { attribution } from './migrations/attribution.ts'
 import { budgets } from './migrations/budgets.ts'
+import { contentCapture } from './migrations/content-capture.ts'
 import { guardrails } from './migrations/guardrails.ts'
 import { keyRotation } from './migrations/key-rotation.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
@@ -77,6 +78,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0031-provider-hours', statements: providerHours },
   { name: '0032-performance-hours', statements: performanceHours },
   { name: '0033-key-rotation', statements: keyRotation },
+  { name: '0034-content-capture', statements: contentCapture },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

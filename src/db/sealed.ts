@@ -2,7 +2,7 @@
  * Secrets that must be read again are kept sealed (AES-256-GCM): 12 bytes of nonce, the ciphertext, 16 bytes of tag. What a
  * sealed value is for is part of the seal, so that it opens nowhere else.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 
 const ALGORITHM = 'aes-256-gcm'
 const NONCE_BYTES = 12
@@ -36,6 +36,11 @@ export interface SealerKeys {
   readonly current: Uint8Array
   /** While the installation's secret is being changed. */
   readonly previous?: Uint8Array | undefined
+}
+
+/** Names a key, which cannot be computed from it. */
+export function keyName(key: Uint8Array): string {
+  return hash('sha256', key).slice(0, 16)
 }
 
 /** Seals secrets, each for one place. */

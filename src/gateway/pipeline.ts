@@ -3,6 +3,7 @@
  *
  *   1 authenticate  before this file, in http/: who calls
  *                   guardrails/prompt.ts, where the account has guardrails: masks or rejects its prompt
+ *                   capture.ts, where the account has prompts and answers stored
  *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
  *   3 admit         admit.ts: models that may answer, candidates, rate limits; then hold.ts: the most that it can cost;
  *                   between the two resumable/answer.ts: a repeat of a request gets the answer of the first
@@ -21,6 +22,7 @@ import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
 import { admit, type Incoming, parse } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
+import { beginCapture } from './capture.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
 import { guardPrompt } from './guardrails/prompt.ts'
@@ -62,9 +64,11 @@ export function createGateway(
 ): Gateway {
   const inFlight = createInFlight<Completion>()
   return {
-    async complete(incoming, client) {
-      const guard = ports.guardrails?.guardOf(incoming.caller)
-      const admitted = admit(ports, guard === undefined ? incoming : await guarded(incoming, guard))
+    async complete(received, client) {
+      const guard = ports.guardrails?.guardOf(received.caller)
+      const incoming = guard === undefined ? received : await guarded(received, guard)
+      const capture = beginCapture(ports.capture, incoming, received.findings?.bytes)
+      const admitted = admit(ports, capture === undefined ? incoming : { ...incoming, api: capture.api })
       const completion = createCompletion(admitted instanceof Promise ? await admitted : admitted)
       const remove = inFlight.add(completion)
       client.onLeave(() => disconnect(completion))
@@ -82,6 +86,7 @@ export function createGateway(
       } finally {
         remove()
         endCompletion(completion, ports)
+        capture?.end(completion)
       }
     },
     countTokens: async ({ api, caller, body, findings }) => {

@@ -3,6 +3,7 @@
  * tests pass literals. The gateway itself knows no SQL, no HTTP server and no feature.
  */
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
+import type { CapturePort } from '../domain/capture/captured-completion.ts'
 import type { CompletionSignal } from '../domain/completion.ts'
 import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
 import type { GuardrailsPort } from '../domain/guardrails/guard.ts'
@@ -45,6 +46,8 @@ export interface GatewayPorts {
   readonly byok?: AccountCredentialsPort
   /** The rules about the content of prompts and answers. Undefined if no account has any. */
   readonly guardrails?: GuardrailsPort
+  /** Stores prompts and answers of accounts that want it; undefined: nothing is stored. */
+  readonly capture?: CapturePort | undefined
   readonly credit: CreditPort
   readonly idempotency: IdempotencyPort
   /** Reports the outcome of a completion. Must neither throw nor block. */

@@ -28,6 +28,8 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
   ['docs/command-line.md', 'turnpike login', 'test/e2e/documentation/devices.test.ts'],
   ['docs/command-line.md', 'git diff', 'test/e2e/documentation/programs.test.ts'],
   ['docs/configuration.md', 'turnpike config check', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/content-capture.md', 'curl -X PUT', 'test/e2e/guardrails.test.ts'],
+  ['docs/content-capture.md', 'curl -s', 'test/e2e/guardrails.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/device/code', 'test/e2e/documentation/devices.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'test/e2e/documentation/devices.test.ts'],
   ['docs/embeddings.md', 'curl http://localhost:7575/v1/embeddings', 'test/e2e/embeddings.test.ts'],

@@ -1,4 +1,7 @@
-/** Guardrails from their creation to what providers and clients see, on every client API, in two processes. */
+/**
+ * Guardrails from their creation to what providers and clients see, and what content capture stores of it, on every client
+ * API, in two processes. The second may not capture.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -54,7 +57,7 @@ const config = {
   models: [model('m1', 'up', 'up-model')],
   webhooks: { allow_private_networks: true },
 }
-const first = await startGateway({ config })
+const first = await startGateway({ config: { ...config, content_capture: { allow: true, retention_days: 20 } } })
 const second = await startGateway({ config, dataDir: first.dataDir })
 after(async () => {
   await second.stop()
@@ -348,4 +351,190 @@ test('bodies that are wrong are refused with their path', async () => {
   assert.deepEqual(await refused([{ kind: 'http', url: 'http://169.254.169.254/' }]), [400, 'rules[0].url'])
   assert.deepEqual(await refused([{ kind: 'secrets', action: 'mask' }], { keys: ['key_unknown'] }), [404, 'keys'])
   assert.equal((await refused([{ kind: 'unknown', action: 'mask' }]))[0], 400)
+})
+
+const CAPTURE = '/v1/content-capture'
+const EXPORT = '/v1/usage/content'
+
+async function capturing(settings: object = {}, key?: string): Promise<string> {
+  const owner = key ?? (await first.keyOfNewAccount())
+  const { status, text } = await send(first, CAPTURE, {
+    key: owner,
+    method: 'PUT',
+    body: { enabled: true, ...settings },
+  })
+  assert.equal(status, 200, text)
+  return owner
+}
+
+interface Content {
+  readonly id: string
+  readonly api: string
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+  readonly request: { readonly stream?: boolean }
+  readonly response: { readonly choices: readonly { readonly message: { readonly content: string } }[] } | null
+}
+
+/** Those of the account, the oldest first. */
+async function exported(key: string, query = ''): Promise<readonly Content[]> {
+  const { status, text } = await send(first, `${EXPORT}?order=asc&${query}`, { key })
+  assert.equal(status, 200, text)
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Content]))
+}
+
+const storedContents = (key: string, count: number) =>
+  eventually(
+    () => exported(key),
+    (all) => all.length === count,
+  )
+
+const WAYS: readonly (readonly [path: string, body: (text: string, stream: boolean) => object])[] = [
+  [CHAT, (content, stream) => hello({ messages: [{ role: 'user', content }], stream })],
+  [
+    '/v1/messages',
+    (content, stream) => ({ model: 'm1', max_tokens: 20, messages: [{ role: 'user', content }], stream }),
+  ],
+  ['/v1/responses', (input, stream) => ({ model: 'm1', input, stream })],
+  ['/v1/completions', (prompt, stream) => ({ model: 'm1', prompt, stream })],
+]
+
+test('prompts and answers are captured on every API, whole and streamed, as guardrails leave them', async () => {
+  const key = await capturing()
+  await created(key, [{ kind: 'secrets', action: 'mask' }])
+  for (const [path, body] of WAYS) {
+    for (const stream of [false, true]) {
+      script = stream ? streamOf(`keep ${SECRET} safe`, 4) : answerJson(completion({ content: `keep ${SECRET} safe` }))
+      const { status, text } = await send(first, path, { key, body: body(`my key is ${SECRET}`, stream) })
+      assert.equal(status, 200, text)
+    }
+  }
+  const all = await storedContents(key, WAYS.length * 2)
+  const apis = ['chat_completions', 'messages', 'responses', 'completions']
+  for (const [at, { api, messages, request, response }] of all.entries()) {
+    assert.equal(api, apis[Math.floor(at / 2)])
+    assert.equal(request.stream, at % 2 === 1)
+    assert.equal(textOf(messages.at(-1)?.content), 'my key is [SECRET]', api)
+    assert.equal(response?.choices[0]?.message.content, 'keep [SECRET] safe', api)
+    assert.doesNotMatch(JSON.stringify(all[at]), /abcdefghij/)
+  }
+})
+
+function textOf(content: unknown): unknown {
+  return Array.isArray(content) ? (content as { readonly text: string }[]).map(({ text }) => text).join('') : content
+}
+
+test('an answer that breaks off is captured as far as it came', async () => {
+  const key = await capturing()
+  script = async (_, reply) => {
+    reply.head(200, SSE_HEAD)
+    await sendFrames(reply, [chunk({ content: 'half of ' }), chunk({ content: 'it' })], 5)
+    reply.cut()
+  }
+  assert.equal(streamed(await ask(key, 'hi', { stream: true })).error, 'provider_error')
+  const [content] = await storedContents(key, 1)
+  assert.equal(content?.response?.choices[0]?.message.content, 'half of it')
+})
+
+test('only requests of the chosen keys and teams are captured, and none where the operator does not allow it', async () => {
+  script = answerJson(completion({ content: 'ok' }))
+  const owner = await first.keyOfNewAccount()
+  const made = async (path: string, body: object) =>
+    JSON.parse((await send(first, path, { key: owner, body })).text) as { readonly id: string; readonly key: string }
+  const chosen = await made('/v1/keys', { name: 'chosen' })
+  const team = await made('/v1/teams', { name: 'research' })
+  const ofTeam = await made('/v1/keys', { name: 'of team', team_id: team.id })
+  assert.equal((await ask(owner, 'before')).status, 200)
+  await capturing({ keys: [chosen.id], teams: [team.id] }, owner)
+  for (const key of [owner, chosen.key, ofTeam.key]) assert.equal((await ask(key, `by ${key.slice(-4)}`)).status, 200)
+  assert.equal((await send(second, CHAT, { key: chosen.key, body: hello() })).status, 200)
+  const asked = (await storedContents(owner, 2)).map(({ messages }) => messages[0]?.content)
+  assert.deepEqual(
+    asked,
+    [chosen, ofTeam].map(({ key }) => `by ${key.slice(-4)}`),
+  )
+  const refused = await send(second, CAPTURE, { key: owner, method: 'PUT', body: { enabled: true } })
+  assert.deepEqual([refused.status, errorOf(refused).param], [409, 'enabled'])
+  const tooLong = await send(first, CAPTURE, { key: owner, method: 'PUT', body: { enabled: true, retention_days: 21 } })
+  assert.deepEqual([tooLong.status, errorOf(tooLong).param], [400, 'retention_days'])
+  await send(first, CAPTURE, { key: owner, method: 'PUT', body: { enabled: false } })
+  await ask(chosen.key, 'after')
+  await eventually(
+    () => rows(owner),
+    (all) => all.length === 6,
+  )
+  assert.equal((await exported(owner)).length, 2)
+  const limited = await made('/v1/keys', { name: 'limited', scopes: ['chat', 'usage:read'] })
+  const [{ id } = { id: '' }] = await exported(owner)
+  for (const path of [CAPTURE, EXPORT, `/v1/usage/completions/${id}/content`])
+    assert.equal((await send(first, path, { key: limited.key })).status, 403, path)
+})
+
+test('content is exported by page, model and tag, for evaluation and fine-tuning [limit: content-export]', async () => {
+  script = answerJson(completion({ content: 'sunny' }))
+  const key = await capturing()
+  for (const day of ['mon', 'tue', 'wed']) {
+    const headers = { 'x-turnpike-tags': `day=${day}` }
+    await send(first, CHAT, { key, headers, body: hello({ messages: [{ role: 'user', content: day }] }) })
+  }
+  await storedContents(key, 3)
+  const asked = (all: readonly Content[]) => all.map(({ messages }) => messages[0]?.content)
+  assert.deepEqual(asked(await exported(key, 'tag=day%3Dtue')), ['tue'])
+  assert.deepEqual(await exported(key, 'model=other'), [])
+  assert.deepEqual(await exported(key, 'period_end=2026-01-01T00:00:00Z'), [])
+  const page = await send(first, `${EXPORT}?order=asc&limit=2`, { key })
+  assert.match(String(page.headers['content-type']), /^application\/jsonl/)
+  const cursor = String(page.headers['x-next-cursor'])
+  assert.deepEqual(asked(await exported(key, `limit=2&cursor=${cursor}`)), ['wed'])
+  assert.equal((await send(first, `${EXPORT}?limit=10001`, { key })).status, 400)
+  const tooMany = { enabled: true, keys: Array.from({ length: 1_001 }, (_, at) => `key_${at}`) }
+  assert.equal((await send(first, CAPTURE, { key, method: 'PUT', body: tooMany })).status, 400)
+  const { text } = await send(first, `${EXPORT}?format=messages&limit=1`, { key })
+  assert.deepEqual(JSON.parse(text), {
+    messages: [
+      { role: 'user', content: 'wed' },
+      { role: 'assistant', content: 'sunny' },
+    ],
+  })
+})
+
+test('the requests of docs/content-capture.md do what the page says', async () => {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'content-capture.md'), 'utf8')
+  const owner = await first.keyOfNewAccount()
+  const made = JSON.parse((await send(first, '/v1/keys', { key: owner, body: { name: 'captured' } })).text)
+  const [, body = ''] = /-d '([^']+)'/.exec(page) ?? []
+  const put = await send(first, CAPTURE, { key: owner, method: 'PUT', body: body.replace('key_…', made.id) })
+  assert.deepEqual([put.status, JSON.parse(put.text).retention_days], [200, 7])
+  script = answerJson(completion({ content: 'ok' }))
+  const headers = { 'x-turnpike-tags': 'task=summary' }
+  await send(first, CHAT, { key: made.key, headers, body: hello() })
+  await ask(made.key, 'of another task')
+  await storedContents(owner, 2)
+  const [, path = ''] = /localhost:7575(\/v1\/usage\/content[^"]+)/.exec(page) ?? []
+  const lines = (await send(first, path, { key: owner })).text.trim().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).messages.at(-1)),
+    [{ role: 'assistant', content: 'ok' }],
+  )
+})
+
+test('every view, export and deletion of content is in the audit log', async () => {
+  script = answerJson(completion({ content: 'ok' }))
+  const key = await capturing()
+  for (const text of ['one', 'two', 'three']) await ask(key, text)
+  const [one, two] = await storedContents(key, 3)
+  const path = `/v1/usage/completions/${one?.id}/content`
+  assert.deepEqual((await getJson<Content>(first, key, path)).messages, [{ role: 'user', content: 'one' }])
+  assert.equal((await send(first, path, { key: await first.keyOfNewAccount() })).status, 404)
+  assert.equal((await send(first, path, { key, method: 'DELETE' })).status, 204)
+  for (const method of ['GET', 'DELETE'] as const) assert.equal((await send(first, path, { key, method })).status, 404)
+  const { data } = await getJson<{ data: readonly { key_id: string }[] }>(first, key, '/v1/usage/completions')
+  const erased = await send(first, `${EXPORT}?key_id=${data[0]?.key_id}`, { key, method: 'DELETE' })
+  assert.deepEqual(JSON.parse(erased.text), { object: 'content_deletion', deleted: 2 })
+  assert.equal((await send(first, `/v1/usage/completions/${two?.id}/content`, { key })).status, 404)
+  const log = await getJson<{ data: readonly { action: string; subject: string | null }[] }>(first, key, '/v1/audit')
+  const actions = log.data.map(({ action }) => action)
+  for (const action of ['content_capture.changed', 'content.viewed', 'content.exported'])
+    assert.ok(actions.includes(action), action)
+  assert.equal(actions.filter((action) => action === 'content.deleted').length, 2)
+  assert.ok(log.data.some(({ action, subject }) => action === 'content.viewed' && subject === one?.id))
 })

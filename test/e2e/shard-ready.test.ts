@@ -25,6 +25,7 @@ const TENANT_TABLES = [
   'ledger',
   'idempotency',
   'response',
+  'completion_content',
   'invoice',
   'usage_alert',
   'payment_account',

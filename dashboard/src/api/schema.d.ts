@@ -422,6 +422,36 @@ export interface paths {
          */
         patch: operations["patchGuardrailsById"];
     };
+    "/v1/content-capture": {
+        /** Get content capture */
+        get: operations["getContentCapture"];
+        /**
+         * Set content capture
+         * @description Replaces the settings; takes effect within a second, in every process. Off by default. What is stored already stays until its retention, or until it is deleted. Returns 409 where the operator does not allow it.
+         */
+        put: operations["putContentCapture"];
+    };
+    "/v1/usage/completions/{id}/content": {
+        /**
+         * Get the prompt and answer of a completion
+         * @description Only of completions that were captured; see docs/content-capture.md. The audit log has every access.
+         */
+        get: operations["getUsageCompletionsByIdContent"];
+        /** Delete the prompt and answer of a completion */
+        delete: operations["deleteUsageCompletionsByIdContent"];
+    };
+    "/v1/usage/content": {
+        /**
+         * Export prompts and answers
+         * @description JSON Lines. `jsonl`: what the completion has, with its model, tags and content. `messages`: only `messages`, with the answer as the last one, and `tools`, as for fine-tuning. Filters are combined with AND.
+         */
+        get: operations["getUsageContent"];
+        /**
+         * Delete prompts and answers
+         * @description Deletes all that are stored of the account, or those of a key or a person.
+         */
+        delete: operations["deleteUsageContent"];
+    };
     "/v1/billing": {
         /**
          * Get payment settings
@@ -7699,6 +7729,264 @@ export interface operations {
                         created_at: string;
                         /** @description ISO 8601 UTC. */
                         updated_at: string;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getContentCapture: {
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "content_capture";
+                        /** @description Whether the operator allows it. */
+                        allowed: boolean;
+                        enabled: boolean;
+                        /** @description IDs: only requests of these API keys and of the keys that they created, or of `teams`. Null for both: of the whole account. */
+                        keys: string[] | null;
+                        /** @description IDs: only requests of these teams, or of `keys`. Null for both: of the whole account. */
+                        teams: string[] | null;
+                        /** @description Days that prompts and answers are kept. */
+                        retention_days: number;
+                        /** @description Largest prompt and answer together; larger ones are not stored. */
+                        max_bytes: number;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    putContentCapture: {
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Whether prompts and answers are stored from now on. */
+                    enabled: boolean;
+                    /** @description IDs: only requests of these API keys and of the keys that they created, or of `teams`. Null for both: of the whole account. */
+                    keys?: string[] | null;
+                    /** @description IDs: only requests of these teams, or of `keys`. Null for both: of the whole account. */
+                    teams?: string[] | null;
+                    /** @description Days that prompts and answers are kept. */
+                    retention_days?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "content_capture";
+                        /** @description Whether the operator allows it. */
+                        allowed: boolean;
+                        enabled: boolean;
+                        /** @description IDs: only requests of these API keys and of the keys that they created, or of `teams`. Null for both: of the whole account. */
+                        keys: string[] | null;
+                        /** @description IDs: only requests of these teams, or of `keys`. Null for both: of the whole account. */
+                        teams: string[] | null;
+                        /** @description Days that prompts and answers are kept. */
+                        retention_days: number;
+                        /** @description Largest prompt and answer together; larger ones are not stored. */
+                        max_bytes: number;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getUsageCompletionsByIdContent: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @description ID of the completion. */
+                        id: string;
+                        /** @enum {string} */
+                        object: "completion_content";
+                        /** @description ISO 8601 UTC. */
+                        created_at: string;
+                        model: string;
+                        /**
+                         * @description The API that the request came by.
+                         * @enum {string}
+                         */
+                        api: "chat_completions" | "messages" | "responses" | "completions" | "embeddings" | "rerank";
+                        /** @description The body, as guardrails left it. */
+                        request: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The prompt as messages of Chat Completions, whatever the API. Empty: it can no longer be read. */
+                        messages: {
+                            [key: string]: unknown;
+                        }[];
+                        /** @description The answer as a chat completion, whatever the API, as far as it was delivered. Null: none. */
+                        response: {
+                            [key: string]: unknown;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteUsageCompletionsByIdContent: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getUsageContent: {
+        parameters: {
+            query?: {
+                /**
+                 * @description ISO 8601 UTC: only completions created at or after this time.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                period_start?: string;
+                /**
+                 * @description ISO 8601 UTC: only completions created before this time.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                period_end?: string;
+                /** @description Only this model. */
+                model?: string;
+                /** @description Only requests of this API key, device or signed-in person. */
+                key_id?: string;
+                /** @description Only completions with this status. */
+                status?: "completed" | "failed" | "client_left" | "incomplete";
+                /** @description Only completions of this provider, by its name in the configuration. */
+                provider?: string;
+                /** @description Only requests with this tag, as `key=value`. */
+                tag?: string;
+                /** @description Only requests of this session. */
+                session_id?: string;
+                /** @description Only requests of this end user: the hash, or the name that the client sends. */
+                end_user?: string;
+                /** @description Lines: 1 to 10000, by default 1000. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. Empty or `null`: the first page. */
+                cursor?: string;
+                /** @description By time. */
+                order?: "asc" | "desc";
+                format?: "jsonl" | "messages";
+            };
+        };
+        responses: {
+            /** @description The lines. */
+            200: {
+                headers: {
+                    /** @description `cursor` of the next page. Absent: there is none. */
+                    "x-next-cursor"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteUsageContent: {
+        parameters: {
+            query?: {
+                /** @description Only of this API key, device or signed-in person. */
+                key_id?: string;
+                /** @description Only of this person, signed in or by a device. */
+                user_id?: string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "content_deletion";
+                        deleted: number;
                     };
                 };
             };

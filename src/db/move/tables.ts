@@ -34,6 +34,7 @@ export const MOVED_TABLES: readonly string[] = [
   'payment',
   'idempotency',
   'response',
+  'completion_content',
   'hold',
   'job',
   'person',

@@ -56,6 +56,7 @@ export interface Database {
   readonly plan_allowance: money.PlanAllowanceTable
   readonly idempotency: IdempotencyTable
   readonly response: ResponseTable
+  readonly completion_content: CompletionContentTable
   readonly invoice: InvoiceTable
   readonly usage_alert: webhooks.UsageAlertTable
   readonly payment_account: payments.PaymentAccountTable
@@ -104,6 +105,8 @@ export interface AccountTable {
   data_policy: Generated<string | null>
   /** Grows with every change of the account's guardrails; null: it never had any. */
   guardrails: Generated<number | null>
+  /** JSON, see `domain/capture/settings.ts`; null: never set. */
+  content_capture: Generated<string | null>
 }
 
 export interface ApiKeyTable {
@@ -346,6 +349,23 @@ export interface ResponseTable {
   sealed_with: string
   /** Sealed; see `features/responses/content.ts`. */
   content: Uint8Array
+  created_at: number
+}
+
+/** Prompt and answer of a completion whose account has them captured. */
+export interface CompletionContentTable {
+  account_id: AccountId
+  id: CompletionId
+  key_id: KeyId
+  /** The person who was signed in, or whose device it was; null: an API key. */
+  user_id: UserId | null
+  /** Of `content`. */
+  bytes: number
+  /** Names the key that `content` is sealed with. */
+  sealed_with: string
+  /** Sealed; see `features/content/captured.ts`. */
+  content: Uint8Array
+  /** Of the completion. */
   created_at: number
 }
 

@@ -1,3 +1,4 @@
+import type { CaptureSettings } from '../capture/settings.ts'
 import type { DataPolicy } from '../data-policy.ts'
 import type { AccountId, KeyId, TeamId, UserId } from '../ids.ts'
 import type { NanoUsd } from '../money.ts'
@@ -53,6 +54,8 @@ export interface Caller {
   readonly providerCredentials?: number | undefined
   /** The version of the account's guardrails, which grows with every change. Undefined if it never had any. */
   readonly guardrails?: number | undefined
+  /** Which requests of the account have prompt and answer stored; undefined: none. */
+  readonly contentCapture?: CaptureSettings | undefined
   /** Rights of this credential; full access is expanded. */
   readonly scopes: ReadonlySet<Right>
 }
@@ -83,14 +86,21 @@ export const ROLES = ['owner', 'admin', 'developer', 'billing'] as const
 export type Role = (typeof ROLES)[number]
 
 /** Rights without a scope: keys have them with full access or by `IMPLIED`, tokens never. */
-export const MEMBER_RIGHTS = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails'] as const
+export const MEMBER_RIGHTS = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails', 'content'] as const
 export type Right = Scope | (typeof MEMBER_RIGHTS)[number]
 
 /**
- * Rights that create credentials and members, and lift guardrails. Limited keys never have them, whatever their
- * scopes.
+ * Rights that create credentials and members, lift guardrails, and read what others wrote. Limited keys never have them,
+ * whatever their scopes.
  */
-export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>(['keys', 'members', 'teams', 'scim', 'guardrails'])
+export const DELEGATING_RIGHTS: ReadonlySet<Right> = new Set<Right>([
+  'keys',
+  'members',
+  'teams',
+  'scim',
+  'guardrails',
+  'content',
+])
 
 /** Rights that a scope implies: a key that invites members has the rights of every member. */
 export const IMPLIED: Readonly<Partial<Record<Scope, readonly Right[]>>> = {
@@ -120,6 +130,7 @@ export const RIGHTS: Readonly<Record<Right, { readonly may: string; readonly rol
   scim: { may: 'provision people and groups from an identity provider', roles: MANAGERS },
   audit: { may: 'read the audit log', roles: MANAGERS },
   guardrails: { may: 'set guardrails', roles: MANAGERS },
+  content: { may: 'have prompts and answers captured, and read them', roles: MANAGERS },
   devices: { may: 'see and disconnect their own devices; owners and admins also those of others', roles: ALL },
 }
 

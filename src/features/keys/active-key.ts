@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { activeCapture } from '../../domain/capture/settings.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import {
@@ -88,7 +89,7 @@ function keyRows(db: Kysely<Database>) {
     )
     .leftJoin('setting', (join) => join.on('setting.key', '=', 'first_account'))
     .select(['api_key.account_id', 'api_key.id', 'account.plan'])
-    .select(['account.provider_credentials', 'account.guardrails'])
+    .select(['account.provider_credentials', 'account.guardrails', 'account.content_capture'])
     .select(['account.data_policy as account_policy', 'api_key.data_policy'])
     .select(['scopes', 'ip_allowlist', 'api_key.models', 'api_key.requests_per_minute'])
     .select(['api_key.expires_at', 'revoked_at', 'api_key.disabled_at'])
@@ -158,6 +159,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
     ...effectiveTags([row, ...above]),
     providerCredentials: row.provider_credentials ?? undefined,
     guardrails: row.guardrails ?? undefined,
+    contentCapture: activeCapture(row.content_capture),
     scopes: within(limited ? withoutDelegation(rights) : rights, bounds),
   })
   return {

@@ -134,6 +134,7 @@ test('a cached key returns synchronously the same frozen caller for all requests
     accountId: ACCOUNT,
     keyId: key.id,
     guardrails: undefined,
+    contentCapture: undefined,
     plan: 'free',
     models: new Set(['m1']),
     requestsPerMinute: 5,

@@ -5,6 +5,7 @@ import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { teamRolesOf } from '../../db/team-roles.ts'
+import { activeCapture } from '../../domain/capture/settings.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
@@ -116,6 +117,7 @@ async function loadToken(source: Required<TokenSource>, digest: string): Promise
     dataPolicies: storedPolicies([row.data_policy]),
     providerCredentials: row.provider_credentials ?? undefined,
     guardrails: row.guardrails ?? undefined,
+    contentCapture: activeCapture(row.content_capture),
     scopes: new Set(scopes),
   })
   return {
@@ -152,6 +154,6 @@ function findRow(db: Kysely<Database>, digest: string) {
     .where('person.disabled_at', 'is', null)
     .select(['device.account_id', 'device.id as device_id', 'device.user_id', 'device.scopes as device_scopes'])
     .select(['device_token.scopes as token_scopes', 'device_token.expires_at', 'member.role', 'account.plan'])
-    .select(['account.provider_credentials', 'account.guardrails', 'account.data_policy'])
+    .select(['account.provider_credentials', 'account.guardrails', 'account.content_capture', 'account.data_policy'])
     .executeTakeFirst()
 }

@@ -2,8 +2,7 @@
  * What a stored response is kept as: sealed with a key of the installation, each for its account and ID alone. Three lines,
  * since the items of a conversation are joined without being parsed: counts, the response without its output, the items.
  */
-import { hash } from 'node:crypto'
-import { seal, unseal } from '../../db/sealed.ts'
+import { type SealerKeys, seal, unseal } from '../../db/sealed.ts'
 import type { AccountId } from '../../domain/ids.ts'
 
 export interface ResponseContent {
@@ -20,22 +19,10 @@ export interface ResponseReference {
   readonly id: string
 }
 
-/** 32 bytes each. */
-export interface ResponseKeys {
-  readonly current: Uint8Array
-  /** While the installation's secret is being changed. */
-  readonly previous?: Uint8Array | undefined
-}
-
-/** Names a key, which cannot be computed from it. */
-export function keyName(key: Uint8Array): string {
-  return hash('sha256', key).slice(0, 16)
-}
-
 /** JSON text has no line feed. */
 const LINE = '\n'
 
-export function sealContent(content: ResponseContent, reference: ResponseReference, { current }: ResponseKeys) {
+export function sealContent(content: ResponseContent, reference: ResponseReference, { current }: SealerKeys) {
   const { inputItems, response, items } = content
   return seal([inputItems, response, items].join(LINE), current, placeOf(reference))
 }
@@ -44,7 +31,7 @@ export function sealContent(content: ResponseContent, reference: ResponseReferen
 export function openContent(
   sealed: Uint8Array,
   reference: ResponseReference,
-  { current, previous }: ResponseKeys,
+  { current, previous }: SealerKeys,
 ): ResponseContent | undefined {
   const place = placeOf(reference)
   const text = unseal(sealed, current, place) ?? (previous && unseal(sealed, previous, place))

@@ -1,13 +1,14 @@
 /** Seals stored responses again while the installation's secret is being changed. */
 import type { Kysely } from 'kysely'
 import type { Database, ResponseTable } from '../../db/schema/schema.ts'
+import { keyName, type SealerKeys } from '../../db/sealed.ts'
 import type { JobKind } from '../../jobs/job.ts'
 import { pageAfter, resealJob, resealRows } from '../../jobs/reseal.ts'
-import { keyName, openContent, type ResponseKeys, sealContent } from './content.ts'
+import { openContent, sealContent } from './content.ts'
 
 interface ResealInput {
   readonly db: Kysely<Database>
-  readonly keys: ResponseKeys
+  readonly keys: SealerKeys
 }
 
 /** Small, since a row may be as large as `responses.max_bytes`. */
@@ -34,7 +35,7 @@ export function resealResponses({ db, keys }: ResealInput, signal?: AbortSignal)
 type SealedRow = Pick<ResponseTable, 'account_id' | 'id' | 'content'>
 
 /** @returns false if no key opens it. */
-async function resealOne(db: Kysely<Database>, row: SealedRow, keys: ResponseKeys): Promise<boolean> {
+async function resealOne(db: Kysely<Database>, row: SealedRow, keys: SealerKeys): Promise<boolean> {
   const reference = { accountId: row.account_id, id: row.id }
   const content = openContent(row.content, reference, keys)
   if (content === undefined) return false

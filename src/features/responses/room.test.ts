@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { createStorageRoom } from './room.ts'
+import { createStorageRoom } from '../../jobs/storage-room.ts'
 import { createResponseStore } from './store.ts'
 
 const [ada, bob] = ['acc_ada', 'acc_bob'] as AccountId[] as [AccountId, AccountId]
@@ -57,6 +57,7 @@ test('of many accounts the latest are remembered [limit: stored-accounts]', asyn
   let measured = 0
   const room = createStorageRoom({
     db,
+    table: 'response',
     maxBytes() {
       measured += 1
       return 1_000

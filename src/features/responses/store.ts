@@ -2,18 +2,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { keyName, type SealerKeys } from '../../db/sealed.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { MAX_ARRAY_ITEMS } from '../../domain/json-body.ts'
 import { createBatcher } from '../../jobs/batcher.ts'
-import {
-  keyName,
-  openContent,
-  type ResponseContent,
-  type ResponseKeys,
-  type ResponseReference,
-  sealContent,
-} from './content.ts'
-import { createStorageRoom } from './room.ts'
+import { createStorageRoom } from '../../jobs/storage-room.ts'
+import { openContent, type ResponseContent, type ResponseReference, sealContent } from './content.ts'
 
 /** Statements of one transaction. */
 const BATCH_STATEMENTS = 50
@@ -66,7 +60,7 @@ export interface StoredResponse {
 interface StoreInput {
   readonly db: Kysely<Database>
   readonly batch: (statements: readonly BatchStatement[]) => Promise<void>
-  readonly keys: ResponseKeys
+  readonly keys: SealerKeys
   /** Of an account. */
   readonly maxBytes: () => number
   /** Unix milliseconds. */
@@ -74,7 +68,7 @@ interface StoreInput {
 }
 
 export function createResponseStore({ db, batch, keys, maxBytes, now }: StoreInput): ResponseStore {
-  const room = createStorageRoom({ db, maxBytes, now })
+  const room = createStorageRoom({ db, table: 'response', maxBytes, now })
   const queue = createBatcher({ size: BATCH_STATEMENTS }, async (statements: readonly BatchStatement[]) => {
     await batch(statements)
     return statements.map(() => undefined)
@@ -117,7 +111,7 @@ export function createResponseStore({ db, batch, keys, maxBytes, now }: StoreInp
 function insertStatement(
   db: Kysely<Database>,
   response: NewResponse,
-  { sealed, keys, now }: { readonly sealed: Uint8Array; readonly keys: ResponseKeys; readonly now: number },
+  { sealed, keys, now }: { readonly sealed: Uint8Array; readonly keys: SealerKeys; readonly now: number },
 ): BatchStatement {
   const { accountId, id, previousId, content, items } = response
   return db

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { teamRolesOf } from '../../db/team-roles.ts'
+import { activeCapture } from '../../domain/capture/settings.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
@@ -107,10 +108,9 @@ function createSessionCache({ db, onChange, onEnded, now, sessionCapacity }: Ses
   return { find, load, idOf: (caller: Caller) => ids.get(caller), refresh, close }
 }
 
-function callerOf(
-  { userId, accountId, role, plan, providerCredentials, dataPolicy, guardrails, operator }: PersonalSession,
-  teams: Caller['teams'],
-): Caller {
+function callerOf(session: PersonalSession, teams: Caller['teams']): Caller {
+  const { userId, accountId, role, plan, providerCredentials, dataPolicy, guardrails, contentCapture, operator } =
+    session
   return Object.freeze({
     kind: 'session',
     accountId,
@@ -125,6 +125,7 @@ function callerOf(
     providerCredentials: providerCredentials ?? undefined,
     teams,
     guardrails: guardrails ?? undefined,
+    contentCapture: activeCapture(contentCapture),
     scopes: rightsOfRole(role, { operator }),
   })
 }

@@ -95,11 +95,12 @@ export async function findSession(
     .selectAll('session')
     .select(['person.email', 'person.name', 'account.name as account_name', 'account.plan', 'member.role'])
     .select(['account.provider_credentials as providerCredentials', 'account.data_policy as dataPolicy'])
-    .select('account.guardrails')
+    .select(['account.guardrails', 'account.content_capture as contentCapture'])
     .select((is) => firstAccount(is).as('first_account'))
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const { email, name, account_name: accountName, plan, role, providerCredentials, dataPolicy, guardrails } = row
+  const { email, name, account_name: accountName, plan, role } = row
+  const { providerCredentials, dataPolicy, guardrails, contentCapture } = row
   /** The owner of the installation's first account runs the installation. */
   const operator = role === 'owner' && row.first_account === row.account_id
   return {
@@ -111,6 +112,7 @@ export async function findSession(
     providerCredentials,
     dataPolicy,
     guardrails,
+    contentCapture,
     role,
     operator,
   }

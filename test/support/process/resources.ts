@@ -1,5 +1,6 @@
 /** One of everything that an account can have, by the route that it is found under. */
 import { randomBytes } from 'node:crypto'
+import { contentSealer } from '../../../src/app/content.ts'
 import { responseKeys } from '../../../src/app/responses.ts'
 import { SCOPES } from '../../../src/domain/identity/caller.ts'
 import type { AccountId, BudgetId, InvoiceId, KeyId, TeamId, UserId, WebhookId } from '../../../src/domain/ids.ts'
@@ -13,6 +14,7 @@ import { createResponseStore } from '../../../src/features/responses/store.ts'
 import { insertSession } from '../../../src/features/sessions/queries.ts'
 import { addVersion } from '../../../src/features/stored-settings/store.ts'
 import { insertTeam, putTeamMember } from '../../../src/features/teams/queries.ts'
+import { insertContent, sealContent } from '../../../src/features/usage/content/store.ts'
 import { type AppForTests, SECRET } from '../browser/signed-in.ts'
 import { testIds } from '../database.ts'
 import { completionRecord, recordCompletions } from '../ledger/completions.ts'
@@ -126,6 +128,11 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
     async make({ database }, { accountId }) {
       const record = completionRecord({ accountId, createdAt: Date.now() })
       await recordCompletions(database, [record])
+      const content = { endpoint: 'POST /v1/chat/completions', request: '{}', response: undefined }
+      const of = { accountId, id: record.id, keyId: record.keyId, userId: undefined, createdAt: record.createdAt }
+      const sealer = contentSealer({ secret: SECRET, config: {} })
+      const sealed = sealContent(content, of, sealer)
+      await database.batch([insertContent(database.db, { ...of, sealed }, sealer)])
       return record.id
     },
     of: 'account',

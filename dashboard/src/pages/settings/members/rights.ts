@@ -50,6 +50,7 @@ export const RIGHTS: Readonly<Record<string, RightWords>> = {
   },
   scim: { label: 'Provisioning', may: 'provision people and groups from an identity provider', roles: MANAGERS },
   guardrails: { label: 'Guardrails', may: 'set guardrails', roles: MANAGERS },
+  content: { label: 'Content', may: 'have prompts and answers captured, and read them', roles: MANAGERS },
   audit: { label: 'Audit log', may: 'read the audit log', roles: MANAGERS },
   devices: {
     label: 'Devices',
@@ -59,7 +60,7 @@ export const RIGHTS: Readonly<Record<string, RightWords>> = {
 }
 
 /** Rights beyond the scopes: a key has them with full access, the first and last with `members`, too. */
-const BEYOND_SCOPES = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails']
+const BEYOND_SCOPES = ['members:read', 'teams:read', 'audit', 'devices', 'guardrails', 'content']
 
 /** What a key with limits never has: whoever it let in, and what it created, would be without them. */
 export const DELEGATING_SCOPES: readonly Scope[] = ['keys', 'members', 'teams', 'scim']

@@ -1,13 +1,13 @@
 /**
- * Keeps what an account stores within `responses.max_account_bytes`: its oldest responses are deleted before a new one is
- * stored. A process measures an account once a minute and when the room that it found is used up, so that what several
- * processes, or several requests at the same moment, store together may exceed the limit for that long.
+ * Keeps what an account stores in a table within a limit: its oldest rows are deleted before a new one is stored. A process
+ * measures an account once a minute and when the room that it found is used up, so that what several processes, or several
+ * requests at the same moment, store together may exceed the limit for that long.
  */
 import type { Kysely } from 'kysely'
-import type { Database } from '../../db/schema/schema.ts'
-import type { AccountId } from '../../domain/ids.ts'
-import { BATCH_ROWS } from '../../jobs/batched-deletion.ts'
-import { createLruCache } from '../../lib/collections.ts'
+import type { Database } from '../db/schema/schema.ts'
+import type { AccountId } from '../domain/ids.ts'
+import { createLruCache } from '../lib/collections.ts'
+import { BATCH_ROWS } from './batched-deletion.ts'
 
 const MEASURED_EVERY_MS = 60_000
 /** Accounts whose room is remembered; others are measured again. */
@@ -21,8 +21,12 @@ interface Room {
   readonly measuredAt: number
 }
 
+type StoringTable = 'response' | 'completion_content'
+
 interface RoomInput {
   readonly db: Kysely<Database>
+  readonly table: StoringTable
+  /** Of an account. */
   readonly maxBytes: () => number
   /** Unix milliseconds. */
   readonly now: () => number
@@ -33,13 +37,13 @@ export interface StorageRoom {
   take(accountId: AccountId, bytes: number): Promise<void>
 }
 
-export function createStorageRoom({ db, maxBytes, now }: RoomInput): StorageRoom {
+export function createStorageRoom({ db, table, maxBytes, now }: RoomInput): StorageRoom {
   const rooms = createLruCache<Room>(MAX_ACCOUNTS)
   const making = new Map<AccountId, Promise<Room>>()
   const make = (accountId: AccountId, bytes: number): Promise<Room> => {
     const under = making.get(accountId)
     if (under !== undefined) return under
-    const made = makeRoom(db, accountId, { bytes, maxBytes: maxBytes() })
+    const made = makeRoom(db, accountId, { table, bytes, maxBytes: maxBytes() })
       .then((left) => {
         const room = { bytes: left, measuredAt: now() }
         rooms.set(accountId, room)
@@ -64,9 +68,9 @@ export function createStorageRoom({ db, maxBytes, now }: RoomInput): StorageRoom
 async function makeRoom(
   db: Kysely<Database>,
   accountId: AccountId,
-  { bytes, maxBytes }: { readonly bytes: number; readonly maxBytes: number },
+  { table, bytes, maxBytes }: { readonly table: StoringTable; readonly bytes: number; readonly maxBytes: number },
 ): Promise<number> {
-  const own = db.selectFrom('response').where('account_id', '=', accountId)
+  const own = db.selectFrom(table).where('account_id', '=', accountId)
   const sum = await own.select(({ fn }) => fn.sum<number | string | null>('bytes').as('bytes')).executeTakeFirst()
   let stored = Number(sum?.bytes ?? 0)
   const target = stored + bytes > maxBytes ? maxBytes * (1 - FREED_SHARE) : maxBytes
@@ -79,7 +83,11 @@ async function makeRoom(
       ids.push(row.id)
       stored -= row.bytes
     }
-    await db.deleteFrom('response').where('account_id', '=', accountId).where('id', 'in', ids).execute()
+    await db
+      .deleteFrom(table)
+      .where('account_id', '=', accountId)
+      .where('id', 'in', ids as never[])
+      .execute()
   }
   return maxBytes - stored
 }

@@ -1,0 +1,84 @@
+/** Composes content capture: its settings, its use by the data plane, and what was captured. */
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { deriveKey } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { createSealer } from '../db/sealed.ts'
+import type { CapturePort } from '../domain/capture/captured-completion.ts'
+import type { ListDeps, WriteAudit } from '../features/deps.ts'
+import { createContentRecorder } from '../features/usage/content/recorder.ts'
+import { contentJobs } from '../features/usage/content/retention.ts'
+import { contentRoutes } from '../features/usage/content/routes.ts'
+import { captureSettingsRoutes } from '../features/usage/content/settings-routes.ts'
+import { sealerNamed } from '../features/usage/content/store.ts'
+import type { JobKind } from '../jobs/job.ts'
+import { clientApiOf } from '../protocols/client-apis.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { ExportCounts } from '../telemetry/metrics.ts'
+import type { Runtime } from './runtime.ts'
+
+interface ContentInput {
+  readonly runtime: Pick<Runtime, 'now'>
+  readonly config: Pick<Config, 'content_capture' | 'secret_previous'>
+  readonly database: Pick<OpenedDatabase, 'db' | 'batch'>
+  readonly log: Log
+  /** Secret of the installation. */
+  readonly secret: Uint8Array
+}
+
+export interface ContentCapture {
+  /** Undefined: the operator does not allow it. */
+  readonly port: CapturePort | undefined
+  readonly jobs: Readonly<Record<string, JobKind>>
+  readonly counts: () => readonly ExportCounts[]
+  /** Below `/v1`. */
+  addApiRoutes(
+    app: FastifyInstance,
+    deps: ListDeps & { readonly writeAudit: WriteAudit; readonly changed: () => Promise<void> },
+  ): Promise<void>
+  close(): Promise<void>
+}
+
+export function createContentCapture(input: ContentInput): ContentCapture {
+  const { config, database, runtime, log } = input
+  const { now } = runtime
+  const limits = config.content_capture
+  const { allow, retention_days: retentionDays, max_bytes: maxBytes, max_account_bytes: maxAccountBytes } = limits
+  const sealer = contentSealer(input)
+  const recorder = allow
+    ? createContentRecorder({ ...database, sealer, maxBytes, maxAccountBytes, now, log })
+    : undefined
+  const isResealing = config.secret_previous !== undefined
+  return {
+    port: recorder?.port,
+    jobs: contentJobs({ db: database.db, sealer, isResealing, retentionDays, now }),
+    counts: () => (recorder === undefined ? [] : [recorder.counts()]),
+    async addApiRoutes(app, deps) {
+      await app.register(captureSettingsRoutes({ ...deps, limits }))
+      await app.register(contentRoutes({ ...deps, sealer, conversationOf }))
+    },
+    close: async () => recorder?.close(),
+  }
+}
+
+export function contentSealer({ secret, config }: Pick<ContentInput, 'secret'> & { readonly config: SecretConfig }) {
+  const purpose = 'captured content'
+  const { secret_previous: previous } = config
+  const current = deriveKey(secret, purpose)
+  const keys = {
+    current,
+    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
+  }
+  return sealerNamed(createSealer(keys), current)
+}
+
+type SecretConfig = Pick<Config, 'secret_previous'>
+
+/** A release may refuse what an earlier one accepted. */
+function conversationOf(endpoint: string, body: unknown) {
+  try {
+    return clientApiOf(endpoint)?.parse(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Captures a prompt and its answer for accounts that have them stored: events on their way to the client, as guardrails
+ * leave them, are also gathered into a whole answer. What is gathered is rendered, sealed and stored after the request.
+ */
+
+import type { CapturePort } from '../domain/capture/captured-completion.ts'
+import { isCaptured } from '../domain/capture/settings.ts'
+import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
+import type { CompletionRecord } from '../domain/completion.ts'
+import { usdNumber } from '../domain/money.ts'
+import type { AnswerStream, ClientApi, WholeAnswer } from '../protocols/client-api.ts'
+import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
+import type { Incoming } from './admit.ts'
+import type { Completion } from './completion.ts'
+
+export interface Capture {
+  /** That of the request, which gathers the answer as well. */
+  readonly api: ClientApi
+  /** Hands over what was captured, once the completion has ended. */
+  end(completion: Completion): void
+}
+
+/** Undefined: the request is not captured. @param bodyBytes Of the body as it was received, where it was measured. */
+export function beginCapture(
+  port: CapturePort | undefined,
+  { api, caller, body }: Incoming,
+  bodyBytes: number | undefined,
+): Capture | undefined {
+  const { contentCapture: settings } = caller
+  if (port === undefined || settings === undefined || api.kind !== undefined) return undefined
+  if (!isCaptured(settings, caller)) return undefined
+  const gathered: Gathered = { answer: undefined }
+  return {
+    api: { ...api, ...gatheringApi(api, gathered) },
+    end({ outcome: { record } }) {
+      if (record === undefined) return
+      const { userId } = caller
+      const renderAnswer = (): string | undefined => gathered.answer?.render(headOf(record))
+      port.add({ record, userId, endpoint: api.endpoint, body, bodyBytes, renderAnswer })
+    },
+  }
+}
+
+interface Gathered {
+  /** Of the last attempt that began one; undefined until its first event. */
+  answer: WholeAnswer | undefined
+}
+
+function gatheringApi(api: ClientApi, gathered: Gathered): Pick<ClientApi, 'createAnswer' | 'createStream'> {
+  return {
+    createAnswer(request, id) {
+      const answer = api.createAnswer(request, id)
+      const gather = gatherer(gathered, request)
+      return {
+        push(event) {
+          gather(event)
+          answer.push(event)
+        },
+        render: (head) => answer.render(head),
+      }
+    },
+    createStream(start) {
+      const stream = api.createStream(start)
+      const gather = gatherer(gathered, start.request)
+      const gathering: AnswerStream = {
+        push(event) {
+          gather(event)
+          return stream.push(event)
+        },
+        close: (bill) => stream.close(bill),
+      }
+      if (stream.whole !== undefined) gathering.whole = (bill) => stream.whole?.(bill) ?? ''
+      if (stream.fail !== undefined) gathering.fail = (end) => stream.fail?.(end) ?? ''
+      return gathering
+    },
+  }
+}
+
+function gatherer(gathered: Gathered, request: ChatRequest): (event: ChatEvent) => void {
+  let own: WholeAnswer | undefined
+  return (event) => {
+    if (own === undefined) {
+      own = chatCompletionsApi.createAnswer(request)
+      gathered.answer = own
+    }
+    own.push(event)
+  }
+}
+
+function headOf({ id, createdAt, model, promptTokens, completionTokens, costNanoUsd }: CompletionRecord) {
+  const usage = { promptTokens, completionTokens }
+  return { id, created: Math.floor(createdAt / 1000), model, usage, costUsd: usdNumber(costNanoUsd) }
+}
