@@ -164,6 +164,21 @@ const budgets = createRoute({
   validateSearch: readBudgetsSearch,
   component: lazyRouteComponent(() => import('./pages/settings/budgets/budgets-page.tsx'), 'BudgetsPage'),
 })
+const guardrails = createRoute({
+  getParentRoute: inSettings,
+  path: '/guardrails',
+  component: lazyRouteComponent(() => import('./pages/settings/guardrails/guardrails-page.tsx'), 'GuardrailsPage'),
+})
+const content = createRoute({
+  getParentRoute: inSettings,
+  path: '/content',
+  component: lazyRouteComponent(() => import('./pages/settings/content/content-page.tsx'), 'ContentPage'),
+})
+const telemetry = createRoute({
+  getParentRoute: inSettings,
+  path: '/telemetry',
+  component: lazyRouteComponent(() => import('./pages/settings/telemetry/telemetry-page.tsx'), 'TelemetryPage'),
+})
 const devices = createRoute({
   getParentRoute: inSettings,
   path: '/devices',
@@ -224,6 +239,9 @@ const routeTree = root.addChildren([
     teams,
     team,
     budgets,
+    guardrails,
+    content,
+    telemetry,
     devices,
     sessions,
     providers,

@@ -18,7 +18,7 @@ import { visibleName, visibleText } from '../../lib/visible-text.ts'
 import { Button } from '../../ui/button.tsx'
 import { classNames } from '../../ui/class-names.ts'
 import { Markdown } from '../../ui/markdown.tsx'
-import { DiffLines } from './diff-file.tsx'
+import { DiffLines } from '../../ui/table/diff-lines.tsx'
 import { folded, inlineDiff, readToolCall, type ToolCall, withoutOutcome } from './tool-call.ts'
 import type { ToolEntry } from './work.ts'
 

@@ -19,6 +19,7 @@ import { readModels, type SheetName, shareAddress } from './search.ts'
 import { Sheets } from './sheets.tsx'
 import { draftMessage, messagesOf, useDraft, withPrompt } from './use-draft.ts'
 import { usePlayground } from './use-playground.ts'
+import { useReplay } from './use-replay.ts'
 
 export function PlaygroundPage() {
   if (useCan('chat')) return <WithModels />
@@ -69,6 +70,7 @@ function Playground({ models }: { readonly models: readonly CallableModel[] }) {
   const byId = useMemo(() => new Map(models.map((model) => [model.id, model])), [models])
   const options = useMemo(() => models.map(modelOption), [models])
   const [draft, setDraft] = useDraft(search)
+  useReplay(search.request, setDraft)
   const playground = usePlayground({ models: byId, chosen, draft })
   const { columns, isEmpty } = playground
 

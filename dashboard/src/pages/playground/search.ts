@@ -11,6 +11,8 @@ export interface PlaygroundSearch {
   /** Counts from 1: whose request a sheet shows. */
   readonly column?: string
   readonly tab?: string
+  /** ID of a completion whose stored prompt is said again. */
+  readonly request?: string
 }
 
 export const MAX_COLUMNS = 3
@@ -26,6 +28,7 @@ export function readPlaygroundSearch(raw: Record<string, unknown>): PlaygroundSe
     ...(sheet !== undefined && { sheet }),
     ...textAt(raw, 'column'),
     ...textAt(raw, 'tab'),
+    ...textAt(raw, 'request'),
   }
 }
 

@@ -17,6 +17,7 @@ import { Empty, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { CompletionStatus } from '../../ui/status.tsx'
 import { Dash, Details, type DetailsItem, Ms, Time, Tokens, Usd } from '../../ui/values.tsx'
 import { useRequestsChange } from './address.ts'
+import { ContentSection } from './content-section.tsx'
 import { CostSection } from './cost-section.tsx'
 import { completionQuery, type WholeCompletion } from './queries.ts'
 import { Waterfall } from './waterfall.tsx'
@@ -74,6 +75,7 @@ function RequestContent({ completion }: { readonly completion: WholeCompletion }
       <Part title="Cost">
         <CostSection completion={completion} />
       </Part>
+      <ContentSection key={completion.id} id={completion.id} model={completion.model} />
       <Part title="Details">
         <Details items={detailsOf(completion)} />
       </Part>
@@ -109,9 +111,7 @@ function Actions({ completion: { model, stream, api } }: { readonly completion: 
         )}
         <CopyButton text={curlOf({ api, model, stream })} label="Copy as curl" />
       </div>
-      <p className="mt-1.5 text-sm text-soft">
-        Messages are not stored: the command has the model and a placeholder message.
-      </p>
+      <p className="mt-1.5 text-sm text-soft">The command has the model and a placeholder message.</p>
     </div>
   )
 }

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lineDiff } from './line-diff.ts'
+
+const told = (before: string, after: string) =>
+  lineDiff(before, after).map(
+    ({ kind, text, oldNumber = '', newNumber = '' }) =>
+      `${{ context: ' ', added: '+', removed: '-' }[kind]}${text} ${oldNumber}:${newNumber}`,
+  )
+
+test('lines that both texts have are context, with their numbers on both sides', () => {
+  assert.deepEqual(told('a\nb\nc\nd', 'a\nx\nc\nd\ne'), [' a 1:1', '-b 2:', '+x :2', ' c 3:3', ' d 4:4', '+e :5'])
+  assert.deepEqual(told('same', 'same'), [' same 1:1'])
+  assert.deepEqual(told('', 'one'), ['- 1:', '+one :1'])
+})
+
+test('applied to the first text, a diff of random texts gives the second', () => {
+  let seed = 7
+  const random = (most: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return seed % most
+  }
+  const textOf = () => Array.from({ length: random(12) }, () => 'abc'[random(3)]).join('\n')
+  for (let round = 0; round < 300; round++) {
+    const [before, after] = [textOf(), textOf()]
+    const lines = lineDiff(before, after)
+    const side = (kind: string) => lines.flatMap((line) => (line.kind === kind ? [] : [line.text])).join('\n')
+    assert.deepEqual([side('added'), side('removed')], [before, after])
+  }
+})
+
+test('very long texts are told as replaced', () => {
+  const long = (word: string) => Array.from({ length: 3_000 }, (_, at) => `${word} ${at}`).join('\n')
+  const lines = lineDiff(long('one'), long('two'))
+  assert.equal(lines.filter(({ kind }) => kind === 'removed').length, 3_000)
+})

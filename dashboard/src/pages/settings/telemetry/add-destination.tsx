@@ -1,0 +1,132 @@
+/** A new telemetry destination, tested as soon as it is there. */
+import { useState } from 'react'
+import { toast } from '../../../ui/announcer.tsx'
+import { Dialog } from '../../../ui/dialog.tsx'
+import { TextArea, TextField } from '../../../ui/form/field.tsx'
+import { Form } from '../../../ui/form/form.tsx'
+import { SelectField } from '../../../ui/form/select-field.tsx'
+import { type Destination, useDestinationActions } from './queries.ts'
+
+type Kind = Destination['kind']
+
+export const KIND_NAMES: Readonly<Record<Kind, string>> = {
+  otlp: 'OTLP endpoint',
+  langfuse: 'Langfuse',
+  langsmith: 'LangSmith',
+  datadog: 'Datadog',
+  honeycomb: 'Honeycomb',
+  grafana_cloud: 'Grafana Cloud',
+}
+
+const CREDENTIALS: Readonly<Record<Kind, string | undefined>> = {
+  otlp: undefined,
+  langfuse: 'Public key and secret key, joined by a colon.',
+  langsmith: 'API key. The project goes in a header: Langsmith-Project.',
+  datadog: 'API key.',
+  honeycomb: 'Ingest key.',
+  grafana_cloud: 'Instance ID and token, joined by a colon.',
+}
+
+/** Kinds whose address has no default. */
+const NEEDS_URL: ReadonlySet<Kind> = new Set<Kind>(['otlp', 'grafana_cloud'])
+
+interface AddDestinationProps {
+  readonly open: boolean
+  readonly onClose: () => void
+}
+
+export function AddDestination({ open, onClose }: AddDestinationProps) {
+  return (
+    <Dialog
+      open={open}
+      onOpenChange={(next) => {
+        if (!next) onClose()
+      }}
+      title="Add telemetry destination"
+      description="Credentials and headers are stored encrypted and never shown again."
+    >
+      <AddForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function AddForm({ onClose }: Pick<AddDestinationProps, 'onClose'>) {
+  const { add, test } = useDestinationActions()
+  const [name, setName] = useState('')
+  const [kind, setKind] = useState<Kind>('otlp')
+  const [url, setUrl] = useState('')
+  const [credential, setCredential] = useState('')
+  const [headers, setHeaders] = useState('')
+  const hint = CREDENTIALS[kind]
+  const submit = async () => {
+    const made = await add({
+      name,
+      kind,
+      ...(url.trim() !== '' && { url: url.trim() }),
+      ...(hint !== undefined && { credential: credential.trim() }),
+      ...(headers.trim() !== '' && { headers: headersOf(headers) }),
+    })
+    const error = await test(made.id)
+    if (error === null) toast(`${name} accepted a test span`)
+    else toast(`${name} is added, but did not accept a test span: ${error}`, { tone: 'bad' })
+    onClose()
+  }
+  const isReady =
+    name.trim() !== '' &&
+    (url.trim() !== '' || !NEEDS_URL.has(kind)) &&
+    (hint === undefined || credential.trim() !== '')
+  return (
+    <Form onSubmit={submit} submitLabel="Add and test" onCancel={onClose} disabled={!isReady}>
+      <TextField label="Name" name="name" value={name} onChange={setName} maxLength={100} required />
+      <SelectField
+        label="Service"
+        name="kind"
+        value={kind}
+        onChange={setKind}
+        options={(Object.keys(KIND_NAMES) as Kind[]).map((each) => ({ value: each, label: KIND_NAMES[each] }))}
+      />
+      <TextField
+        label="Address"
+        name="url"
+        type="url"
+        value={url}
+        onChange={setUrl}
+        required={NEEDS_URL.has(kind)}
+        description={NEEDS_URL.has(kind) ? undefined : 'Only for your own host or region.'}
+      />
+      {hint !== undefined && (
+        <TextField
+          label="Credential"
+          name="credential"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          value={credential}
+          onChange={setCredential}
+          description={hint}
+          mono
+          required
+        />
+      )}
+      <TextArea
+        label="Headers"
+        name="headers"
+        value={headers}
+        onChange={setHeaders}
+        rows={2}
+        mono
+        description="One a line, as Name: value."
+      />
+    </Form>
+  )
+}
+
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.includes(':'))
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    }),
+  )
+}
