@@ -6,7 +6,7 @@ export type OtelSignal = 'traces' | 'metrics'
 
 export type OtelExporter = 'otlp' | 'console' | 'none'
 
-export const SAMPLERS = [
+const SAMPLERS = [
   'always_on',
   'always_off',
   'traceidratio',

@@ -5,7 +5,7 @@ import { GatewayError } from './errors.ts'
 import type { Caller } from './identity/caller.ts'
 import type { AccountId } from './ids.ts'
 
-export const TAGS_HEADER = 'x-turnpike-tags'
+const TAGS_HEADER = 'x-turnpike-tags'
 
 /** Tags of one request, from all sources. */
 export const MAX_TAGS = 10
@@ -129,7 +129,7 @@ function isName(value: unknown): value is string {
 }
 
 /** Parses tags such as `customer=northwind, env=prod`. Throws 400. */
-export function parseTags(text: string): ReadonlyMap<string, string> {
+function parseTags(text: string): ReadonlyMap<string, string> {
   const tags = new Map<string, string>()
   for (const part of text.split(',')) {
     const tag = part.trim()
@@ -145,13 +145,13 @@ export function parseTags(text: string): ReadonlyMap<string, string> {
 }
 
 /** Empty without an `=`. */
-export function splitTag(tag: string): readonly [key: string, value: string] {
+function splitTag(tag: string): readonly [key: string, value: string] {
   const at = tag.indexOf('=')
   return at === -1 ? [tag, ''] : [tag.slice(0, at), tag.slice(at + 1)]
 }
 
 /** Returns the tags as `key=value`, sorted by key. */
-export function tagTexts(tags: ReadonlyMap<string, string>): readonly string[] {
+function tagTexts(tags: ReadonlyMap<string, string>): readonly string[] {
   return [...tags].map(([key, value]) => `${key}=${value}`).toSorted()
 }
 

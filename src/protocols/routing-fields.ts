@@ -21,9 +21,9 @@ import {
 } from './openai-chat/client/checks.ts'
 
 /** Providers that a request names in one list. */
-export const MAX_NAMED_PROVIDERS = 100
+const MAX_NAMED_PROVIDERS = 100
 /** The models of one request. */
-export const MAX_REQUESTED_MODELS = 10
+const MAX_REQUESTED_MODELS = 10
 
 /** The names of the fields, for APIs that list the fields they know. */
 export const ROUTING_FIELDS = ['models', 'provider', 'route'] as const

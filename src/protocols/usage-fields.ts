@@ -22,7 +22,7 @@ export function putSome(usage: MutableUsage, field: TokenField, value: number | 
 /**
  * The names of tools, more than any provider has. Their number is limited because usage is copied with every report.
  */
-export const MAX_TOOL_NAMES = 64
+const MAX_TOOL_NAMES = 64
 
 /** Returns the first 64 uses by the wire's names; undefined for other values than objects. */
 export function firstToolUses(wire: unknown): Json | undefined {

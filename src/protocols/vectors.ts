@@ -22,7 +22,7 @@ export function vectorEvents(values: readonly unknown[], promptTokens: number | 
 }
 
 /** Returns the usage of an answer without generated text. */
-export function inputUsage(promptTokens: number): Usage {
+function inputUsage(promptTokens: number): Usage {
   return { promptTokens, completionTokens: 0 }
 }
 

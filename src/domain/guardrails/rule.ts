@@ -1,9 +1,6 @@
 /** Guardrails: rules of an account about what its prompts and answers may contain. See docs/guardrails.md. */
 import type { KeyId } from '../ids.ts'
 
-export const GUARDRAIL_KINDS = ['secrets', 'pii', 'regex', 'max_prompt', 'tools', 'http'] as const
-export type GuardrailKind = (typeof GUARDRAIL_KINDS)[number]
-
 /** `mask` replaces a match, `block` rejects the request or ends its answer. */
 export const GUARDRAIL_ACTIONS = ['mask', 'block'] as const
 export type GuardrailAction = (typeof GUARDRAIL_ACTIONS)[number]

@@ -62,7 +62,7 @@ export function priceUsage(usage: ChargeableUsage, price: Price): PricedUsage {
 const MILLION = 1_000_000n
 
 /** Returns the charge if the account pays the provider itself: a share of the cost, rounded up. */
-export function byokFee(listNanoUsd: NanoUsd, { feePpm }: ByokUsage): NanoUsd {
+function byokFee(listNanoUsd: NanoUsd, { feePpm }: ByokUsage): NanoUsd {
   return (listNanoUsd * BigInt(feePpm) + MILLION - 1n) / MILLION
 }
 

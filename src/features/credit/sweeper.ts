@@ -58,7 +58,7 @@ export async function sweepHolds(input: SweepInput): Promise<number> {
 }
 
 /** Returns the settlement of an abandoned hold: its last estimate, marked as such. */
-export function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
+function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
   return {
     ...ESTIMATED,
     id: hold.id,

@@ -39,7 +39,7 @@ export const MAX_RULES = 20
 export const MAX_PATTERN_LENGTH = 1_000
 export const MAX_WORDS = 500
 const MAX_REFERENCES = 1_000
-export const DEFAULT_HOOK_TIMEOUT_MS = 2_000
+const DEFAULT_HOOK_TIMEOUT_MS = 2_000
 export const MAX_HOOK_TIMEOUT_MS = 30_000
 
 const options = { additionalProperties: false } as const

@@ -20,7 +20,7 @@ export interface Authority extends Pick<FeatureDeps, 'db' | 'ids'> {
 const MAX_USER_AGENT_LENGTH = 200
 
 /** Bounds a user agent and removes its control characters, for lists that people read. */
-export function shownUserAgent(header: string | undefined): string | undefined {
+function shownUserAgent(header: string | undefined): string | undefined {
   const text = header
     ?.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ')
     .trim()

@@ -13,7 +13,7 @@ export interface OutboundLimits {
   readonly visitMs: number
 }
 
-export const OUTBOUND_LIMITS: OutboundLimits = { requestMs: 5_000, visitMs: 10_000 }
+const OUTBOUND_LIMITS: OutboundLimits = { requestMs: 5_000, visitMs: 10_000 }
 const MAX_ANSWER_BYTES = 256 * 1024
 /** Concurrent visits. */
 const MAX_VISITS = 64

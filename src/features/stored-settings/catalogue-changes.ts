@@ -2,7 +2,7 @@
 import { isRecord, type Json } from '../../lib/json.ts'
 
 /** Prices that rise beyond it need consent. */
-export const MOST_RISE = 2
+const MOST_RISE = 2
 
 export interface CatalogueChanges {
   /** One line each, in the order of IDs. */

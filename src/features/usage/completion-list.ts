@@ -87,7 +87,7 @@ function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: 
 }
 
 /** Among those of a row. The pattern has no wildcards but the outer ones. */
-export function hasTag(tag: string) {
+function hasTag(tag: string) {
   const escaped = tag.replace(/[\\%_]/g, '\\$&')
   return sql<boolean>`',' || tags || ',' like ${`%,${escaped},%`} escape '\\'`
 }

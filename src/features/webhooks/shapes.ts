@@ -8,7 +8,7 @@ import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import { type Attempt, type Delivery, MAX_COUNTED_DELIVERIES, type WebhookActivity } from './deliveries.ts'
 import type { EventDelivery, EventRow } from './events.ts'
 
-export const MAX_DESCRIPTION_LENGTH = 500
+const MAX_DESCRIPTION_LENGTH = 500
 export const MAX_OVERLAP_SECONDS = 86_400
 
 const SWITCH = ['enabled', 'disabled'] as const

@@ -327,10 +327,7 @@ export function policiesOf(
 }
 
 /** Returns the requirement that a candidate does not meet. Undefined if it meets all. */
-export function unmetRequirement(
-  { facts }: Candidate,
-  demand: DataPolicy,
-): 'data_collection' | 'zdr' | 'regions' | undefined {
+function unmetRequirement({ facts }: Candidate, demand: DataPolicy): 'data_collection' | 'zdr' | 'regions' | undefined {
   const { dataCollection, zdr, regions } = demand
   if (dataCollection === 'deny' && facts.dataCollection !== 'deny') return 'data_collection'
   if (zdr === true && !facts.zdr) return 'zdr'

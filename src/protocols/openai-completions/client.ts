@@ -52,7 +52,7 @@ const CHAT_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** @throws GatewayError for the first fault. */
-export function parseCompletionRequest(body: unknown): ChatRequest {
+function parseCompletionRequest(body: unknown): ChatRequest {
   const { prompt: given, suffix: end, logprobs, echo, ...others } = bodyObject(body)
   const prompt = promptAt(given)
   const suffix = isAbsent(end) ? '' : stringAt(end, 'suffix')

@@ -32,7 +32,7 @@ const TOKEN_ID = { min: 0, max: Number.MAX_SAFE_INTEGER } as const
 const KNOWN: ReadonlySet<string> = new Set(['model', 'input', 'dimensions', 'encoding_format', 'user'])
 
 /** @throws GatewayError for the first fault. */
-export function parseEmbeddingRequest(value: unknown): ChatRequest {
+function parseEmbeddingRequest(value: unknown): ChatRequest {
   const body = bodyObject(value)
   const { dimensions, encoding_format: format, user } = body
   const model = modelAt(body['model'])

@@ -36,7 +36,7 @@ const TOP = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
 const KNOWN: ReadonlySet<string> = new Set(['model', 'query', 'documents', 'top_n', 'return_documents'])
 
 /** @throws GatewayError for the first fault. */
-export function parseRerankRequest(value: unknown): ChatRequest {
+function parseRerankRequest(value: unknown): ChatRequest {
   const body = bodyObject(value)
   const { top_n: top, return_documents: returned } = body
   const model = modelAt(body['model'])

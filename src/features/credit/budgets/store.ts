@@ -289,7 +289,7 @@ function statusOf(row: BudgetRow, { window: found, raises, now }: Current): Budg
   }
 }
 
-export function raiseOf(row: Selectable<BudgetRaiseTable>): BudgetRaise {
+function raiseOf(row: Selectable<BudgetRaiseTable>): BudgetRaise {
   const { id, amount_nano_usd: nanoUsd, reason, created_at: createdAt, ends_at: endsAt } = row
   return { id, nanoUsd, reason, createdAt, endsAt }
 }

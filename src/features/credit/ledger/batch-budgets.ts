@@ -220,7 +220,7 @@ function windowOf({ reads, accountId, loaded: { windows } }: BudgetWork, ref: Bu
   return window
 }
 
-export function windowName({ budgetId, start }: BudgetWindowRef): string {
+function windowName({ budgetId, start }: BudgetWindowRef): string {
   return `${budgetId}@${start}`
 }
 

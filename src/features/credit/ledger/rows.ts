@@ -393,7 +393,7 @@ export function parseAncestors(text: string | null): readonly HeldAncestor[] | u
 }
 
 /** `id@start` of each window, in the columns `hold.budgets` and `ledger.budgets`. */
-export function windowsText(windows: readonly BudgetWindowRef[] | undefined): string | undefined {
+function windowsText(windows: readonly BudgetWindowRef[] | undefined): string | undefined {
   return windows?.map(({ budgetId, start }) => `${budgetId}@${start}`).join(' ')
 }
 
