@@ -73,7 +73,7 @@ const ENDINGS: Readonly<Record<string, (leave: () => void) => readonly Step[]>> 
 
 for (const [name, part, tokens] of MEDIA) {
   for (const [ending, stepsOf] of Object.entries(ENDINGS)) {
-    test(`${name} counts in the estimate where ${ending}`, async () => {
+    test(`${name} is part of the estimate if ${ending}`, async () => {
       const client = testClient()
       const body = [...BEGUN, ...stepsOf(() => client.leave())]
       const model = {
@@ -136,7 +136,7 @@ async function measured(input: Parameters<typeof reasoner>[0] = {}) {
   return running
 }
 
-test('hidden reasoning is charged by its time and the measured speed, whether or not text has come', async () => {
+test('hidden reasoning is charged by its duration and the measured speed, with or without visible text', async () => {
   const { play, after } = await measured()
   const early = testClient()
   const before = await play([after(3500), () => early.leave(), HANGS], {}, early)
@@ -149,7 +149,7 @@ test('hidden reasoning is charged by its time and the measured speed, whether or
   assert.deepEqual([broken.record?.status, broken.record?.completionTokens], ['incomplete', 650])
 })
 
-test('however long it took, no more than the longest answer lately, and less than what is held', async () => {
+test('the estimate never exceeds the longest recent answer and stays below the hold, whatever the duration', async () => {
   const { play, after } = await measured()
   const client = testClient()
   const { record } = await play([after(500_000), () => client.leave(), HANGS], {}, client)
@@ -159,14 +159,14 @@ test('however long it took, no more than the longest answer lately, and less tha
   assert.equal(bounded.record?.completionTokens, 900)
 })
 
-test('before anything was measured the usual speed counts: never free', async () => {
+test('before the first measurement, reasoning is charged at the default speed', async () => {
   const { play, after } = reasoner()
   const client = testClient()
   const { record } = await play([after(3800), () => client.leave(), HANGS], {}, client)
   assert.equal(record?.completionTokens, 200)
 })
 
-test('figures of the provider on the way count for more than time, and what came after them is added', async () => {
+test('intermediate figures of the provider take precedence over the duration, and later output is added', async () => {
   const { play, after } = await measured()
   const client = testClient()
   const running = { ...counts(10, 420), completion_tokens_details: { reasoning_tokens: 400 } }
@@ -181,7 +181,7 @@ test('figures of the provider on the way count for more than time, and what came
   assert.deepEqual([record?.promptTokens, record?.completionTokens, record?.reasoningTokens], [10, 450, 400])
 })
 
-test('reasoning that is shown counts as it is, a summary for what it was measured to stand for', async () => {
+test('visible reasoning counts as it is, a summary by the measured ratio', async () => {
   const shownBy = async (tokens: number): Promise<number | undefined> => {
     const { play, after } = reasoner()
     const summary = frame(chunk({ reasoning_content: 'abcd'.repeat(100) }))
@@ -194,7 +194,7 @@ test('reasoning that is shown counts as it is, a summary for what it was measure
   assert.equal(await shownBy(400), 200)
 })
 
-test('a request without reasoning, and a model that shows all of its own, cost what was shown', async () => {
+test('a request without reasoning, and a model that shows all of it, are charged for the visible text only', async () => {
   const { play, after } = await measured()
   for (const over of [{ reasoning_effort: 'none' }, { thinking: { type: 'disabled' } }]) {
     const client = testClient()
@@ -245,7 +245,7 @@ suite('attempts that end before their first event', () => {
     body: [frame(chunk({ content: 'Hi' }, 'stop')), frame(usageChunk(counts(10, 1))), frame('[DONE]')],
   }
 
-  test('are the operator’s: each is counted at its provider, and no client pays for it', async () => {
+  test('are charged to the operator: each is counted at its provider, and no client pays', async () => {
     const cut: Script = { body: [new Error('reset')] }
     const [once, charged] = await unbilledOf([cut, answered])
     assert.ok(once > 0n && once < 100_000n, String(once))
@@ -253,12 +253,12 @@ suite('attempts that end before their first event', () => {
     assert.deepEqual(await unbilledOf([cut, cut, cut]), [3n * once, 0n])
   })
 
-  test('cost nothing where the provider refused', async () => {
+  test('cost nothing if the provider refused', async () => {
     const refused: Script = { status: 500, headers: { 'content-type': 'application/json' }, body: ['{"error":{}}'] }
     assert.deepEqual(await unbilledOf([refused, answered]), [0n, 12_000n])
   })
 
-  test('count with the prompt that the provider told', async () => {
+  test('count with the prompt tokens that the provider reported', async () => {
     const told: Script = { body: [frame(usageChunk(counts(5000, 0))), new Error('reset')] }
     const [unbilled] = await unbilledOf([told, answered])
     assert.ok(unbilled >= 100_000n, String(unbilled))

@@ -135,7 +135,7 @@ async function rejection(begun: Begun): Promise<ProviderError> {
   return error
 }
 
-test('UP-1: a target that fails is followed by the next one, and the one that answers is the completion’s', async () => {
+test('UP-1: after a failed target the next one is called, and the completion records the one that answers', async () => {
   const begun = begin((host) => (host === 'c' ? good : refusal(500)), { targets: ['a', 'b', 'c', 'd'] })
   const answering = await begun.answering
   assert.equal(hosts(begun), 'a b c')
@@ -143,14 +143,14 @@ test('UP-1: a target that fails is followed by the next one, and the one that an
   assert.equal(begun.completion.attempt.answering, answering)
 })
 
-test('UP-1: attempts are counted over all targets, and then the last failure is told [limit: attempts]', async () => {
+test('UP-1: attempts count across all targets, and the client receives the last failure [limit: attempts]', async () => {
   const begun = begin((_, position) => refusal(500 + position), { targets: ['a', 'b'] })
   assert.equal((await rejection(begun)).failure.status, 502)
   assert.equal(hosts(begun), 'a b a')
   assert.equal(begun.completion.attempt.answering, undefined)
 })
 
-test('one attempt means one', async () => {
+test('with max_attempts 1 there is one attempt', async () => {
   const begun = begin(() => refusal(500), { targets: ['a', 'b'], maxAttempts: 1 })
   await rejection(begun)
   assert.equal(hosts(begun), 'a')
@@ -162,7 +162,7 @@ for (const [name, script] of [
   ['too long', refusal(400, { message: 'long', code: 'context_length_exceeded' })],
   ['filtered', refusal(400, { message: 'bad words', code: 'content_filter' })],
 ] as const) {
-  test(`UP-1: a request that is ${name} is not asked again anywhere`, async () => {
+  test(`UP-1: a request that is ${name} is not retried`, async () => {
     const begun = begin(() => script, { targets: ['a', 'b'] })
     await rejection(begun)
     assert.equal(hosts(begun), 'a')
@@ -176,7 +176,7 @@ for (const [name, script] of [
   ['used-up money', refusal(429, { message: 'pay', code: 'insufficient_quota' })],
   ['an unknown model', UNKNOWN_MODEL],
 ] as const) {
-  test(`${name} is a reason to ask another target, never the same one`, async () => {
+  test(`${name} leads to another target, never to the same one`, async () => {
     const alone = begin(() => script)
     await rejection(alone)
     assert.equal(hosts(alone), 'a')
@@ -190,13 +190,13 @@ for (const [name, script] of [
   })
 }
 
-test('when every target is out of the question nothing more is asked', async () => {
+test('no call is made when no target is left', async () => {
   const begun = begin(() => refusal(401), { targets: ['a', 'b'], maxAttempts: 10 })
   await rejection(begun)
   assert.equal(hosts(begun), 'a b')
 })
 
-test('a connection that fails, and one that ends without an answer, are tried again', async () => {
+test('a failed connection and an answer that ends too early are retried', async () => {
   const begun = begin(inTurn({ head: new Error('ECONNREFUSED') }, { body: [] }, good))
   await begun.answering
   assert.equal(begun.completion.attempt.count, 3)
@@ -216,7 +216,7 @@ function mockTime(t: TestContext): (ms: number) => Promise<void> {
   }
 }
 
-test('UP-3: the only target is asked again when it says, if that is within 2 s', async (t) => {
+test('UP-3: the only target is retried after its Retry-After, up to 2 s', async (t) => {
   const advance = mockTime(t)
   const begun = begin(inTurn(refusal(429, {}, { 'retry-after': '2' }), good))
   await settled()
@@ -227,13 +227,13 @@ test('UP-3: the only target is asked again when it says, if that is within 2 s',
   await begun.answering
 })
 
-test('UP-3: a wait above 2 s is left to the client, whose answer says how long', async () => {
+test('UP-3: a Retry-After above 2 s is passed on to the client', async () => {
   const begun = begin(inTurn(refusal(429, {}, { 'retry-after': '3' })))
   assert.equal((await rejection(begun)).failure.retryAfterMs, 3000)
   assert.equal(begun.network.exchanges.length, 1)
 })
 
-test('UP-3: with another target nobody waits', async () => {
+test('UP-3: with another target there is no wait', async () => {
   const begun = begin((host) => (host === 'a' ? refusal(429, {}, { 'retry-after': '3600' }) : good), {
     targets: ['a', 'b'],
   })
@@ -241,7 +241,7 @@ test('UP-3: with another target nobody waits', async () => {
   assert.equal(hosts(begun), 'a b')
 })
 
-test('UP-3: a target that asks for more than that is not asked again, another one is', async () => {
+test('UP-3: a target with a longer Retry-After is not retried, another one is', async () => {
   const scripts: Readonly<Record<string, Script>> = {
     a: refusal(429, {}, { 'retry-after': '3600' }),
     b: refusal(500),
@@ -256,7 +256,7 @@ test('UP-3: a target that asks for more than that is not asked again, another on
   }
 })
 
-test('UP-3: a round begins when every target of it wishes it to', async (t) => {
+test('UP-3: a round begins after the longest Retry-After of its targets', async (t) => {
   const advance = mockTime(t)
   const wait = (seconds: string): Script => refusal(429, {}, { 'retry-after': seconds })
   const begun = begin(inTurn(wait('2'), wait('1'), good), { targets: ['a', 'b'] })
@@ -268,7 +268,7 @@ test('UP-3: a round begins when every target of it wishes it to', async (t) => {
   await begun.answering
 })
 
-test('UP-3: without a word of the provider the pause is full jitter over 100 ms, doubled each round', async (t) => {
+test('UP-3: without Retry-After the backoff is full jitter over 100 ms, doubled each round', async (t) => {
   const advance = mockTime(t)
   const begun = begin(() => refusal(500), { maxAttempts: 4, random: () => 0.5 })
   begun.answering.catch(() => {})
@@ -283,7 +283,7 @@ test('UP-3: without a word of the provider the pause is full jitter over 100 ms,
   await rejection(begun)
 })
 
-test('UP-3: no pause is longer than 2 s [limit: pause]', async (t) => {
+test('UP-3: no backoff exceeds 2 s [limit: pause]', async (t) => {
   const advance = mockTime(t)
   const begun = begin(() => refusal(500), { maxAttempts: 12, random: () => 0.999 })
   begun.answering.catch(() => {})
@@ -293,7 +293,7 @@ test('UP-3: no pause is longer than 2 s [limit: pause]', async (t) => {
   await rejection(begun)
 })
 
-test('UP-3: a pause belongs to the end of a round, not between its targets', async (t) => {
+test('UP-3: a backoff follows a round, not a single target', async (t) => {
   const advance = mockTime(t)
   const begun = begin(() => refusal(500), { targets: ['a', 'b'], maxAttempts: 4, random: () => 0.5 })
   begun.answering.catch(() => {})
@@ -308,7 +308,7 @@ for (const [name, end] of [
   ['the client leaves', disconnect],
   ['the gateway ends', (completion: Completion) => interrupt(completion, new GatewayError('shutting_down', 'Bye.'))],
 ] as const) {
-  test(`R-A4: when ${name} during the pause nothing more is asked, and the pause is over`, async (t) => {
+  test(`R-A4: when ${name} during the backoff, no call follows and the backoff ends`, async (t) => {
     const advance = mockTime(t)
     const begun = begin(() => refusal(500), { random: () => 0.5 })
     begun.answering.catch(() => {})
@@ -320,7 +320,7 @@ for (const [name, end] of [
     assert.equal(begun.completion.attempt.answering, undefined, 'no call is under way')
   })
 
-  test(`R-A4: when ${name} before the first event the call is aborted, and not made again`, async () => {
+  test(`R-A4: when ${name} before the first event, the call is aborted and not repeated`, async () => {
     const begun = begin(() => ({ body: [HANGS] }))
     begun.answering.catch(() => {})
     await settled()
@@ -332,14 +332,14 @@ for (const [name, end] of [
     )
   })
 
-  test(`INV-5: when ${name} before the first attempt no provider is called`, async () => {
+  test(`INV-5: when ${name} before the first attempt, no provider is called`, async () => {
     const begun = begin(() => good, { before: end })
     await assert.rejects(begun.answering)
     assert.deepEqual([begun.network.exchanges.length, begun.completion.attempt.count], [0, 0])
   })
 }
 
-test('UP-1: after the first event nothing is tried again, wherever the failure comes', async () => {
+test('UP-1: after the first event nothing is retried, whatever the failure', async () => {
   const broken = new Error('ECONNRESET')
   const first = frame(chunk({ content: 'a' }))
   for (const body of [
@@ -358,7 +358,7 @@ test('UP-1: after the first event nothing is tried again, wherever the failure c
   }
 })
 
-test('a failure before anything was generated is tried again, although the status was 200', async () => {
+test('a failure before the first output is retried, even with status 200', async () => {
   for (const body of [
     [frame({ error: { message: 'boom' } })],
     [frame(chunk({ role: 'assistant', content: '' })), frame({ error: { message: 'boom' } })],
@@ -370,7 +370,7 @@ test('a failure before anything was generated is tried again, although the statu
   }
 })
 
-test('time spent waiting for providers is kept apart from ours, over all attempts', async () => {
+test('waiting for providers is not part of the gateway’s own time, over all attempts', async () => {
   let now = 0
   const wait = (ms: number): void => {
     now += ms
@@ -384,7 +384,7 @@ test('time spent waiting for providers is kept apart from ours, over all attempt
   assert.equal(begun.completion.attempt.upstreamMs, 42)
 })
 
-test('a provider of one choice a call is called n times at once, as one attempt, with seeds of their own', async () => {
+test('a provider of one choice a call receives n calls with different seeds, as one attempt', async () => {
   const begun = begin(() => good, { severalChoices: false, request: { n: 3, seed: 40 } })
   const { calls, spread } = await begun.answering
   assert.deepEqual(
@@ -402,7 +402,7 @@ test('a provider of one choice a call is called n times at once, as one attempt,
   )
 })
 
-test('when one of n calls fails the others are aborted, and all are made again', async () => {
+test('when one of n calls fails, the others are aborted and all are repeated', async () => {
   const begun = begin((_, position) => (position === 1 ? refusal(500) : position < 3 ? { body: [HANGS] } : good), {
     severalChoices: false,
     request: { n: 3 },
@@ -415,14 +415,14 @@ test('when one of n calls fails the others are aborted, and all are made again',
   assert.equal(begun.completion.attempt.count, 2)
 })
 
-test('a provider of several choices is called once', async () => {
+test('a provider of several choices receives one call', async () => {
   const begun = begin(() => good, { request: { n: 3 } })
   const { spread } = await begun.answering
   assert.equal(spread, false)
   assert.equal(JSON.parse(begun.network.exchanges[0]?.call.body ?? '').n, 3)
 })
 
-test('a model that cannot stream is asked for its answer whole', async () => {
+test('a model that cannot stream is called for a whole answer', async () => {
   const capabilities = { ...modelOf().capabilities, streaming: false }
   const begun = begin(() => whole(answer({ content: 'Hello' })), { model: { capabilities } })
   const { calls } = await begun.answering
@@ -444,7 +444,7 @@ const FATES: Readonly<Record<string, Script>> = {
 }
 const FINAL = new Set(['answers', 'refuses'])
 
-test('UP-1: for any fates there are at most so many attempts beside refused credentials, none after an answer or refusal, none where it is forbidden', async () => {
+test('UP-1: whatever the outcomes, attempts without refused credentials stay within the limit, and none follows an answer or a rejection', async () => {
   const fates = fc.array(fc.constantFrom(...Object.keys(FATES)), { minLength: 12, maxLength: 12 })
   const shape = fc.record({ targets: fc.integer({ min: 1, max: 4 }), maxAttempts: fc.integer({ min: 1, max: 6 }) })
   await fc.assert(
@@ -473,7 +473,7 @@ test('UP-1: for any fates there are at most so many attempts beside refused cred
   )
 })
 
-test('UP-3: a 429 without a word of how long is asked again after a second or so, not sooner', async (t) => {
+test('UP-3: a 429 without Retry-After is retried after about a second, not sooner', async (t) => {
   const advance = mockTime(t)
   const begun = begin(inTurn(refusal(429), good), { random: () => 0.25 })
   await settled()
@@ -484,7 +484,7 @@ test('UP-3: a 429 without a word of how long is asked again after a second or so
   await begun.answering
 })
 
-test('UP-5: what a request waited for before its call is not given to it again', async (t) => {
+test('UP-5: waiting before a call is deducted from its total timeout', async (t) => {
   const advance = mockTime(t)
   const late = begin(() => good, {
     clock: Date.now,
@@ -507,13 +507,13 @@ test('UP-5: what a request waited for before its call is not given to it again',
   await rejection(begun)
 })
 
-test('UP-5: a repeat that would begin after the deadline is not waited for', async () => {
+test('UP-5: a retry that would begin after the deadline is not awaited', async () => {
   const timeouts = { ...LONG, total: 1_500 }
   const begun = begin(inTurn(refusal(503, {}, { 'retry-after': '2' })), { upstream: { timeouts } })
   assert.equal((await rejection(begun)).failure.status, 503)
 })
 
-test('every attempt is noted, and one that is answered at once leaves no note', async () => {
+test('the attempt log has every attempt, and is empty after a single success', async () => {
   const alone = begin(() => good)
   await alone.answering
   assert.deepEqual(alone.completion.attempt.log, [])
@@ -530,7 +530,7 @@ test('every attempt is noted, and one that is answered at once leaves no note', 
   ])
 })
 
-test('an answer that breaks off is noted as cut, one that was given up as abandoned', async () => {
+test('the attempt log says cut for an answer that broke off, and abandoned for one that was given up', async () => {
   const cut = begin(() => ({ body: [frame(chunk({ content: 'a' })), new Error('ECONNRESET')] }))
   const { calls } = await cut.answering
   await calls[0]?.next([])

@@ -156,12 +156,12 @@ const PLACES: readonly (readonly [string, (name: string, value: unknown) => obje
 /** The gateway's own at the top level of a request: it follows them, or refuses them, and never forwards them. */
 const OWN: ReadonlySet<string> = new Set(ROUTING_FIELDS)
 
-test('every field of the table is billed here, and no other', () => {
+test('every field of the cost table is billed, and no other', () => {
   assert.deepEqual(Object.keys(VALUES).sort(), Object.keys(COST_FIELDS).sort())
 })
 
 for (const [name, { costly, ...free }] of Object.entries(VALUES)) {
-  test(`without a price for it, ${name} never reaches a provider`, async () => {
+  test(`${name} without a price never reaches a provider`, async () => {
     for (const { host, forwardUnknown } of WHO) {
       for (const [place, put] of PLACES) {
         const { bill, charge, refused, sent } = await ask(host, put(name, costly), {
@@ -198,7 +198,7 @@ const SERVER_TOOLS = [
   { type: 'code_interpreter' },
 ]
 
-test('other spellings, tools of the provider and what the gateway decides itself do not get through either', async () => {
+test('other spellings, tools that run at the provider, and fields of the gateway are removed as well', async () => {
   const bodies = [
     ...Object.entries(CAMEL).map(([name, value]) => ({ [name]: value })),
     ...SERVER_TOOLS.map((tool) => ({ tools: [tool] })),
@@ -216,7 +216,7 @@ test('other spellings, tools of the provider and what the gateway decides itself
   }
 })
 
-test('what a client puts into provider_context never becomes a field or a tool of the provider', async () => {
+test('provider_context of a client never becomes a field or a tool of the provider’s request', async () => {
   const entries = [
     { type: 'server_tool_use', name: 'web_search', id: 's', input: {} },
     { type: 'web_search_tool_result', service_tier: 'priority' },
@@ -240,7 +240,7 @@ test('what a client puts into provider_context never becomes a field or a tool o
   }
 })
 
-test('a lifetime of cached content that has no price is left out', async () => {
+test('a cache lifetime without a price is removed', async () => {
   const part = { type: 'text', text: 'hello, hello', cache_control: { type: 'ephemeral', ttl: '1h' } }
   const body = { messages: [{ role: 'user', content: [part] }] }
   for (const { host, forwardUnknown } of WHO) {
@@ -251,7 +251,7 @@ test('a lifetime of cached content that has no price is left out', async () => {
   assert.ok(JSON.stringify(sent).includes('"1h"'))
 })
 
-test('what the price covers is sent where the host has it, and refused where it has not', async () => {
+test('a priced field is sent to hosts that support it, and rejected for others', async () => {
   const cases: readonly (readonly [object, readonly string[], readonly string[]])[] = [
     [
       { service_tier: 'priority' },
@@ -334,7 +334,7 @@ async function askRich(host: string, body: object, forwardUnknown: boolean): Pro
   return { bill, charge, held: credit.holds.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n), refused }
 }
 
-test('with a price for everything, each request on each host is refused, or charged what the provider bills', async () => {
+test('with every price set, each request to each host is rejected or charged as the provider bills it', async () => {
   let served = 0
   for (const { host, forwardUnknown } of WHO) {
     for (const body of RICH_BODIES) {

@@ -29,7 +29,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }))
 
-test('the pieces of a body join to the same JSON, and each has less than twice the size', () => {
+test('the pieces of a body join to the same JSON, each with less than twice the size', () => {
   fc.assert(
     fc.property(fc.dictionary(name, value), fc.integer({ min: 1, max: 20 }), (body, size) => {
       const pieces = [...splitBody(body, size)]
@@ -39,7 +39,7 @@ test('the pieces of a body join to the same JSON, and each has less than twice t
   )
 })
 
-test('a body of many values in one list, in many and in names is split, a small one is not', () => {
+test('a body with many values in one list, in many lists or in names is split, a small one is not', () => {
   const lists = Array.from({ length: 20 }, () => Array.from({ length: 9_000 }, () => ({})))
   const names = Object.fromEntries(Array.from({ length: 19_000 }, (_, index) => [`k${index}`, [index]]))
   for (const body of [{ lists }, names, { deep: [[[{ names, lists }]]], after: 1 }]) {

@@ -29,7 +29,7 @@ function refusalOf(
 
 const ALL: readonly Capability[] = ['streaming', 'function_calling', 'vision', 'json_mode']
 
-test('images to a model without vision name the first one by message and part', () => {
+test('images to a model without vision are rejected with the path of the first one', () => {
   const messages = [
     { role: 'system', content: 'x' },
     { role: 'user', content: [TEXT] },
@@ -40,7 +40,7 @@ test('images to a model without vision name the first one by message and part', 
   assert.equal(refusalOf({ messages }, []), undefined)
 })
 
-test('tools to a model that cannot call functions, and JSON from one without JSON mode, are refused by name', () => {
+test('tools and JSON mode are rejected by name for models without them', () => {
   assert.deepEqual(refusalOf({ tools: [TOOL] }, ['function_calling']), ['unsupported_parameter', 'tools'])
   for (const type of ['json_object', 'json_schema'] as const) {
     const responseFormat = type === 'json_object' ? { type } : { type, json_schema: { name: 'a' } }
@@ -49,7 +49,7 @@ test('tools to a model that cannot call functions, and JSON from one without JSO
   assert.equal(refusalOf({ responseFormat: { type: 'text' } }, ALL), undefined)
 })
 
-test('a PDF file and a JSON schema are refused where the model is known to lack them, and by it alone', () => {
+test('a PDF file and a JSON schema are rejected only for models known not to support them', () => {
   const file = { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERg==' } } as const
   const elsewhere = { type: 'file', file: { file_id: 'file-1' } } as const
   const text = { type: 'file', file: { file_data: 'data:text/plain;base64,aGk=' } } as const
@@ -75,12 +75,12 @@ test('a PDF file and a JSON schema are refused where the model is known to lack 
   assert.equal(refusal({ responseFormat: { type: 'json_object' } }, { jsonSchema: false }), undefined)
 })
 
-test('plain text passes a model that can do nothing else, also as parts and as a stream', () => {
+test('plain text is accepted by a model without capabilities, also as parts and as a stream', () => {
   assert.equal(refusalOf({ messages: [{ role: 'user', content: [TEXT, TEXT] }] }, ALL), undefined)
   assert.equal(refusalOf({ stream: true }, ALL), undefined)
 })
 
-test('each capability is asked for on its own', () => {
+test('each capability is checked separately', () => {
   const asked: Partial<ChatRequest> = {
     tools: [TOOL],
     responseFormat: { type: 'json_object' },

@@ -5,7 +5,7 @@ import { MAX_SENT_BYTES } from './admit.ts'
 
 const findings = (bytes: number) => ({ findings: { bytes, prompt: undefined, fingerprint: undefined } })
 
-test('a large prompt that would be sent once for each choice is refused beyond the limit [limit: sent-bytes]', async () => {
+test('a large prompt that would be sent once for each choice is rejected above the limit [limit: sent-bytes]', async () => {
   const one = plane(() => ordinary(), { severalChoices: false })
   const fits = await one.ask(hello({ n: 4, stream: true }), undefined, findings(MAX_SENT_BYTES / 4))
   assert.equal(fits.error, undefined)

@@ -148,7 +148,7 @@ const good = (stream: boolean): Script =>
 for (const [apiName, api, bodyFor] of APIS) {
   for (const stream of [false, true]) {
     for (const [name, [reason, script]] of Object.entries(FAILURES)) {
-      test(`${apiName}${stream ? ', streamed' : ''}: after ${name} the fallback answers, and is charged alone`, async () => {
+      test(`${apiName}${stream ? ', streamed' : ''}: after ${name} the fallback answers, and only it is charged`, async () => {
         const body = bodyFor({ stream, models: ['b'] })
         const { client, error, records, hosts, bodies } = await send(
           body,
@@ -183,7 +183,7 @@ for (const [apiName, api, bodyFor] of APIS) {
   }
 }
 
-test('a failure whose switch is off ends at its own model', async () => {
+test('a failure whose switch is off does not lead to another model', async () => {
   for (const [name, [reason, script]] of Object.entries(FAILURES)) {
     const on = { overloaded: true, server_error: true, timeout: true, connection: true } as const
     const fallbackOn = { ...on, context_length: true, content_filter: true, unavailable: true, [reason]: false }
@@ -211,7 +211,7 @@ for (const [apiName, api, bodyFor] of APIS) {
     'becomes unreadable': 'data: {nope\n\n',
     stalls: HANGS,
   })) {
-    test(`${apiName}: a stream that ${name} after its first event is never continued by another model`, async () => {
+    test(`${apiName}: a stream that ${name} after its first event is not continued by another model`, async () => {
       const { client, records, hosts } = await send(
         bodyFor({ stream: true, models: ['b'] }),
         { a: { body: [...begun, end] }, b: good(true) },
@@ -224,7 +224,7 @@ for (const [apiName, api, bodyFor] of APIS) {
     })
   }
 
-  test(`${apiName}: a whole answer that breaks off half-way has reached nobody, and the fallback answers`, async () => {
+  test(`${apiName}: a whole answer that breaks off reaches no client, and the fallback answers`, async () => {
     const half = JSON.stringify(answer({ content: 'Hello there' }, { usage: counts(10, 3) })).slice(0, 80)
     const cut: Script = { headers: { 'content-type': 'application/json' }, body: [half, new Error('reset')] }
     const { records, hosts } = await send(bodyFor({ models: ['b'] }), { a: cut, b: good(false) }, { incoming: { api } })
@@ -233,21 +233,21 @@ for (const [apiName, api, bodyFor] of APIS) {
   })
 }
 
-test('the operator’s fallbacks answer where the request names none', async () => {
+test('the operator’s fallbacks answer if the request names none', async () => {
   const models = [modelAt('a', { fallbacks: ['b'] }), modelAt('b'), modelAt('c')]
   const scripts = { a: refusal(500), b: refusal(500), c: good(false) }
   assert.equal((await send(chat(), scripts, { models })).hosts.join(' '), 'a b')
   assert.equal((await send(chat({ models: ['c'] }), scripts, { models })).hosts.join(' '), 'a c')
 })
 
-test('`models` alone names the first model too, as in OpenRouter’s API', async () => {
+test('`models` without `model` also names the first model, as in OpenRouter’s API', async () => {
   const body = { models: ['b', 'a'], route: 'fallback', messages: MESSAGES }
   const { hosts, records } = await send(body, { b: refusal(503), a: good(false) })
   assert.equal(hosts.join(' '), 'b a')
   assert.equal(only(records).model, 'a')
 })
 
-test('a list that names an unknown model, or none, is refused with its path', async () => {
+test('a list with an unknown model, or an empty one, is rejected with its path', async () => {
   const unknown = await send(chat({ models: ['b', 'zz'] }), {})
   assert.deepEqual([unknown.error?.status, unknown.error?.param], [400, 'models[1]'])
   assert.match(unknown.error?.message ?? '', /'zz'/)
@@ -260,7 +260,7 @@ test('a request names at most 10 models [limit: requested-models]', async () => 
   assert.deepEqual([error?.code, error?.param], ['out_of_range', 'models'])
 })
 
-test('a key is held to its models, for each candidate', async () => {
+test('the models of a key apply to every candidate', async () => {
   const caller = callerOf({ models: new Set(['a', 'c']) })
   const listed = await send(chat({ models: ['b'] }), {}, { incoming: { caller } })
   assert.deepEqual([listed.error?.code, listed.error?.param], ['model_not_allowed', 'models[0]'])
@@ -269,7 +269,7 @@ test('a key is held to its models, for each candidate', async () => {
   assert.equal(configured.hosts.join(' '), 'a c')
 })
 
-test('models without a price, of another kind, or past their shutdown are no fallbacks', async () => {
+test('models without a price, of another kind, or past their shutdown are not fallbacks', async () => {
   const models = [
     modelAt('a', { fallbacks: ['b', 'c', 'd', 'e'] }),
     modelAt('b', { price: undefined, priceVersion: undefined }),
@@ -282,7 +282,7 @@ test('models without a price, of another kind, or past their shutdown are no fal
   assert.match(client.headers?.['x-turnpike-route'] ?? '', /^b;model="b-model";skipped=model_not_priced, a;/)
 })
 
-test('a model that cannot do what the request asks is skipped; where none can, the first one’s error stands', async () => {
+test('a model without a required capability is skipped; if all lack it, the first one’s error is returned', async () => {
   const capabilities = { streaming: true, function_calling: false, vision: false, json_mode: false }
   const models = [modelAt('a', { capabilities }), modelAt('b'), modelAt('c', { capabilities })]
   const tools = [{ type: 'function', function: { name: 'f' } }]
@@ -295,7 +295,7 @@ test('a model that cannot do what the request asks is skipped; where none can, t
   assert.match(none.error?.message ?? '', /'a'/)
 })
 
-test('a model that cannot read PDF files, or follow a schema, is skipped with the reason', async () => {
+test('a model that cannot read PDF files or follow a schema is skipped with the reason', async () => {
   const models = [modelAt('a', { pdf: false, jsonSchema: false }), modelAt('b')]
   const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } }
   const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } }
@@ -310,7 +310,7 @@ test('a model that cannot read PDF files, or follow a schema, is skipped with th
   }
 })
 
-test('the hold covers the most expensive candidate, and each is sent a limit within it', async () => {
+test('the hold covers the most expensive candidate, and each candidate receives a limit within it', async () => {
   const models = [modelAt('a', { maxOutputTokens: 4000 }), modelAt('b', { maxOutputTokens: 100 }), modelAt('c')]
   const { credit, bodies } = await send(
     chat({ models: ['b', 'c'] }),
@@ -327,7 +327,7 @@ test('the hold covers the most expensive candidate, and each is sent a limit wit
   )
 })
 
-test('what credit cannot hold for is left out, or shortened', async () => {
+test('candidates that credit does not cover are excluded or receive a lower limit', async () => {
   const models = [modelAt('a', { maxOutputTokens: 300 }), modelAt('z', { deployments: [deployment('b')] })]
   const scripts = { a: refusal(500), b: good(false) }
   // 300 tokens of a cost 600,000; of z 26 times as much.
@@ -357,7 +357,7 @@ test('rate limits are reserved once, for the candidate with the most tokens', as
   assert.equal(worst[0], worst[1])
 })
 
-test('each model has its attempts, and the last failure is what the client gets', async () => {
+test('each model has its attempts, and the client receives the last failure', async () => {
   const { error, hosts } = await send(chat({ models: ['b'] }), { a: refusal(500), b: refusal(502) }, { maxAttempts: 2 })
   assert.equal(hosts.join(' '), 'a b a b')
   assert.equal(error?.status, 503)

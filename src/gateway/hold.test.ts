@@ -34,7 +34,7 @@ async function onSocket(t: TestContext, credit: FakeCredit): Promise<{ provider:
   return { provider, plane: plane(() => assert.fail(), { credit, upstream: { transport, baseUrl: provider.url } }) }
 }
 
-test('LED-3, INV-4: the hold is committed before a byte arrives, the charge made before the last byte leaves', async (t) => {
+test('LED-3, INV-4: the hold is committed before the first byte is sent, and the charge before the last byte of the answer', async (t) => {
   const events: string[] = []
   const { provider, plane } = await onSocket(t, fakeCredit({ events, beforeHold: async () => void (await turn()) }))
   provider.answer(async (call, reply) => {
@@ -57,7 +57,7 @@ test('LED-3, INV-4: the hold is committed before a byte arrives, the charge made
   )
 })
 
-test('an answer is sent while its charge is still being committed', async () => {
+test('an answer is sent while its charge is being committed', async () => {
   const commit = Promise.withResolvers<void>()
   const credit = fakeCredit({ beforeCommit: () => commit.promise })
   const { ask } = plane(() => whole(answer({ content: 'Hi' })), { credit })
@@ -66,7 +66,7 @@ test('an answer is sent while its charge is still being committed', async () => 
   commit.resolve()
 })
 
-test('INV-13, R-D7: what does not fit reaches no provider, costs nothing, and gives its place back', async () => {
+test('INV-13, R-D7: a request above the credit reaches no provider, costs nothing, and frees its concurrency', async () => {
   for (const stream of [true, false]) {
     const credit = fakeCredit({ nanoUsd: 10n })
     const requests = { limit: 20, remaining: 7, resetMs: 1500 }
@@ -96,7 +96,7 @@ test('INV-13, R-D7: what does not fit reaches no provider, costs nothing, and gi
   }
 })
 
-test('RL-3: a 429 comes before the key is looked at and before anything is held', async () => {
+test('RL-3: a 429 precedes the lookup of the idempotency key and the hold', async () => {
   const credit = fakeCredit()
   const { ask, idempotency } = plane(() => ordinary(), {
     credit,
@@ -109,7 +109,7 @@ test('RL-3: a 429 comes before the key is looked at and before anything is held'
   assert.deepEqual([credit.asks.length, idempotency.asks.length], [0, 0])
 })
 
-test('LED-10: without a database nothing is admitted', async () => {
+test('LED-10: without a database no request is admitted', async () => {
   const credit = fakeCredit({
     beforeHold: () => Promise.reject(new GatewayError('database_unavailable', 'Away.')),
   })
@@ -121,7 +121,7 @@ test('LED-10: without a database nothing is admitted', async () => {
   )
 })
 
-test('R-D7, F11: a client that leaves while the hold is committed gives it back, and nothing is sent', async () => {
+test('R-D7, F11: a client that disconnects while the hold is committed releases it, and nothing is sent', async () => {
   for (const stream of [true, false]) {
     const committing = Promise.withResolvers<void>()
     const credit = fakeCredit({ beforeHold: () => committing.promise })
@@ -137,7 +137,7 @@ test('R-D7, F11: a client that leaves while the hold is committed gives it back,
   }
 })
 
-test('R-A15, R-D7: a request that is ended while its hold is committed gives it back, and is told why', async () => {
+test('R-A15, R-D7: a request that is interrupted while its hold is committed releases it and receives the reason', async () => {
   const committing = Promise.withResolvers<void>()
   const credit = fakeCredit({ beforeHold: () => committing.promise })
   const { ask, gateway, network } = plane(() => ordinary(), { credit })
@@ -149,7 +149,7 @@ test('R-A15, R-D7: a request that is ended while its hold is committed gives it 
   assert.deepEqual([credit.events, network.exchanges.length], [['hold', 'release'], 0])
 })
 
-test('a request that no provider can be told gives its hold back', async () => {
+test('a request that no provider’s protocol can express releases its hold', async () => {
   const credit = fakeCredit()
   const network = playNetwork(() => assert.fail('called'))
   const upstream = upstreamOf({ transport: network.transport, protocol: openaiChat({ refused: ['logprobs'] }) })
@@ -170,7 +170,7 @@ const FAILURES: readonly (readonly [name: string, script: Script, status: string
   ['a stream that cannot be read', { body: [...begun(2), 'data: {broken\n\n'] }, 'incomplete', true],
 ]
 for (const [name, script, status, charges] of FAILURES) {
-  test(`R-D7, INV-4: ${name} settles the hold once, and the ledger hears of the first byte once`, async () => {
+  test(`R-D7, INV-4: ${name} settles the hold once, and the ledger is notified of the first byte once`, async () => {
     const credit = fakeCredit()
     const { ask, records, admitted } = plane(() => script, { credit })
     await ask(STREAM)
@@ -184,7 +184,7 @@ for (const [name, script, status, charges] of FAILURES) {
   })
 }
 
-test('F16: of several calls for one completion the ledger hears once', async () => {
+test('F16: several calls of one completion notify the ledger once', async () => {
   const credit = fakeCredit()
   const { ask, network } = plane((position) => (position < 3 ? refusal(500) : ordinary()), {
     credit,
@@ -195,7 +195,7 @@ test('F16: of several calls for one completion the ledger hears once', async () 
   assert.equal(credit.events.filter((event) => event === 'dispatched').length, 1)
 })
 
-test('INV-5: who leaves before a byte was sent owes nothing', async () => {
+test('INV-5: a client that disconnects before a byte was sent is not charged', async () => {
   const credit = fakeCredit()
   const silent = playNetwork(() => ({ head: HANGS }))
   const { ask, records } = plane(() => ordinary(), {
@@ -272,7 +272,7 @@ test('LED-9: rates, version and caller of the hold are those of the charge', asy
   assert.equal(asked?.caller.keyId, only(records).keyId)
 })
 
-test('a request that names no length is sent with what is affordable, and told so', async () => {
+test('a request without a limit is sent with the affordable one, and a header says so', async () => {
   // the bound of the prompt and 300 tokens of the answer
   const credit = fakeCredit({ nanoUsd: 532_000n + 300n * 2_000n })
   for (const stream of [true, false]) {
@@ -284,7 +284,7 @@ test('a request that names no length is sent with what is affordable, and told s
   }
 })
 
-test('what was lowered is named beside what was dropped, and not where nothing was lowered', async () => {
+test('lowered limits are named with dropped parameters, and only if they were lowered', async () => {
   const protocol = openaiChat({ temperatureRange: [0, 1] })
   const network = playNetwork(() => ordinary())
   const upstreams = [upstreamOf({ transport: network.transport, protocol })]
@@ -300,7 +300,7 @@ test('what was lowered is named beside what was dropped, and not where nothing w
   assert.equal(sent.max_tokens, 1000, 'the limit is always sent, and no warning says so')
 })
 
-test('an error after admission tells the state of the limits, whoever made it', async () => {
+test('an error after admission has the rate limit headers, whatever its source', async () => {
   const requests = { limit: 20, remaining: 7, resetMs: 1500 }
   const admit = () => ({ requests, tokens: undefined, release: () => {}, settle: () => {} })
   const { ask, gateway } = plane(() => ({ head: HANGS }), { admit })
@@ -311,7 +311,7 @@ test('an error after admission tells the state of the limits, whoever made it', 
   assert.deepEqual([error?.code, error?.headers?.['x-ratelimit-limit-requests']], ['shutting_down', '20'])
 })
 
-test('F16: a process may die at every step, and each has its name', async (t) => {
+test('F16: every step at which a process may die has a name', async (t) => {
   const points: CrashPoint[] = []
   onReach((point) => points.push(point))
   t.after(() => onReach(undefined))
@@ -336,7 +336,7 @@ const SEARCHING = modelOf({
   price: { inputMicroUsd: 1_000_000, outputMicroUsd: 2_000_000, serverToolNanoUsd: { web_search: 10_000_000 } },
 })
 
-test('INV-3: tools of the provider are held for at their limit, with a prompt that what they find may fill', async () => {
+test('INV-3: tools that run at the provider are held for at their limit, with a prompt that their results may fill', async () => {
   const heldFor = async (over: object): Promise<number> => {
     const credit = fakeCredit()
     const upstream = { provider: anthropic }
@@ -354,7 +354,7 @@ test('INV-3: tools of the provider are held for at their limit, with a prompt th
   assert.ok((await heldFor({})) < 1_000_000)
 })
 
-test('a tool of the provider without a limit, or without a price, is refused before anything is held', async () => {
+test('a provider’s tool without a limit or without a price is rejected before anything is held', async () => {
   const refused = async (tool: object, model = SEARCHING): Promise<unknown[]> => {
     const credit = fakeCredit()
     const { ask } = plane(() => assert.fail('was sent'), {
@@ -370,7 +370,7 @@ test('a tool of the provider without a limit, or without a price, is refused bef
   assert.deepEqual(await refused({ type: 'web_search', max_uses: 2 }, modelOf()), [422, 'tools[0].type', 0])
 })
 
-test('TM15: searches beyond the limit are not charged, and the row is marked', async () => {
+test('TM15: searches beyond the limit are not charged, and the usage row is marked', async () => {
   const usage = { input_tokens: 9, output_tokens: 1, server_tool_use: { web_search_requests: 1e6 } }
   const answered = { type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', usage }
   const { ask, records } = plane(() => whole(answered), {
@@ -383,7 +383,7 @@ test('TM15: searches beyond the limit are not charged, and the row is marked', a
   assert.deepEqual(usageDetail?.serverTools, { web_search: 3 })
 })
 
-test('answers of a model whose provider has shut it down say so in their headers, whole, streamed and refused', async () => {
+test('answers of a model past its shutdown have its headers, whole, streamed and rejected', async () => {
   const model = { deprecationDate: '2025-01-31' }
   const seen = async (body: object, script: Script) => {
     const { client, error } = await plane(() => script, { model, maxAttempts: 1 }).ask(body)

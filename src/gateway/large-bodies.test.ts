@@ -26,7 +26,7 @@ const CHAT = JSON.stringify({
   tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
 })
 
-test('a large chat completion is what JSON.parse makes of it, with its prompt and fingerprint', async () => {
+test('a large chat completion parses as with JSON.parse, with its prompt and fingerprint', async () => {
   const { body, findings } = await bodies.parse(large(CHAT, { isKeyed: true }))
   const expected: unknown = JSON.parse(CHAT)
   assert.deepEqual(body, expected)
@@ -35,7 +35,7 @@ test('a large chat completion is what JSON.parse makes of it, with its prompt an
   assert.equal(findings.bytes, Buffer.byteLength(CHAT))
 })
 
-test('a large message, and one whose tokens are to be counted, have their prompt', async () => {
+test('a large message, and one whose tokens are to be counted, have their prompt measured', async () => {
   const { endpoint, parse } = messagesApi
   const tools = [{ name: 'f', input_schema: { type: 'object' } }]
   const counted = { model: 'm', system: 'Be brief. '.repeat(1_000), messages: [{ role: 'user', content: 'hi' }], tools }
@@ -47,14 +47,14 @@ test('a large message, and one whose tokens are to be counted, have their prompt
   }
 })
 
-test('what is no chat completion has no findings, whether or not it was meant to be one', async () => {
+test('other bodies have no findings, whatever they were meant to be', async () => {
   for (const endpoint of [ENDPOINT, messagesApi.endpoint, undefined]) {
     const { body, findings } = await bodies.parse(large('{"messages":5}', { endpoint }))
     assert.deepEqual([body, findings.prompt, findings.fingerprint], [{ messages: 5 }, undefined, undefined])
   }
 })
 
-test('faults are those of bodies that are parsed at once, and the next body is parsed', async () => {
+test('errors are the same as for small bodies, and the next body is parsed', async () => {
   const items = '[],'.repeat(9_000)
   const many = `{"a":[${Array.from({ length: Math.ceil(MAX_BODY_VALUES / 9_000) }, () => `[${items}0]`)}]}`
   for (const [text, code] of [
@@ -69,7 +69,7 @@ test('faults are those of bodies that are parsed at once, and the next body is p
   assert.deepEqual((await bodies.parse(large('{}'))).body, {})
 })
 
-test('owners are served in rotation, and a body whose client has left is not parsed', async () => {
+test('owners are served round-robin, and the body of a disconnected client is not parsed', async () => {
   const ended: string[] = []
   const ask = (name: string, over: Partial<LargeBody> = {}) =>
     bodies.parse(large('{"a":1}', { owner: name.slice(0, 1), ...over })).then(
@@ -84,7 +84,7 @@ test('owners are served in rotation, and a body whose client has left is not par
   assert.deepEqual(ended, ['x1', 'a1', 'b1', 'c1: client_left', 'a2', 'a3'])
 })
 
-test('bytes that are part of others are copied: the others stay', async () => {
+test('bytes that are part of a larger buffer are copied, and the buffer stays intact', async () => {
   const all = Buffer.from('xx{"a":1}xx')
   assert.deepEqual((await bodies.parse(large('', { bytes: all.subarray(2, 9) }))).body, { a: 1 })
   assert.equal(all.toString(), 'xx{"a":1}xx')

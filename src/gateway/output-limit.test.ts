@@ -103,7 +103,7 @@ const HOSTS: Readonly<Record<string, Provider>> = {
   ),
 }
 for (const [id, provider] of Object.entries(HOSTS)) {
-  test(`LED-4: what ${id} is sent as the limit of an answer is what is held for it`, async () => {
+  test(`LED-4: the output limit that is sent for ${id} is the held one`, async () => {
     for (const model of MODELS) {
       for (const each of CASES) await checkCase(provider, each, model)
     }
@@ -129,7 +129,7 @@ async function checkCase(provider: Provider, each: Case, model: string): Promise
 
 const NO_THOUGHT: Case = { name: 'x', body: { reasoning_effort: 'none' }, model: KNOWN }
 
-test('what is affordable is sent as the limit, and a request that named none is told so', async () => {
+test('the affordable limit is sent, and a request without a limit is informed', async () => {
   for (const [id, provider] of Object.entries(HOSTS)) {
     const { held, network } = await tryOut(provider, NO_THOUGHT, 'other', 2_500_000)
     assert.ok(held !== undefined && held < 2000, id)
@@ -137,7 +137,7 @@ test('what is affordable is sent as the limit, and a request that named none is 
   }
 })
 
-test('a limit above the maximum is refused where the host refuses it, naming the maximum, and nothing is held', async () => {
+test('a limit above the maximum is rejected if the host rejects it, naming the maximum, and nothing is held', async () => {
   const above = { name: 'above', body: { max_tokens: 2001 }, model: KNOWN }
   const { error, ask, network } = await tryOut(PROVIDERS['openai'] ?? assert.fail(), above, 'other')
   assert.deepEqual([error?.code, error?.status, error?.param], ['invalid_value', 400, 'max_tokens'])
@@ -151,7 +151,7 @@ test('a limit above the maximum is refused where the host refuses it, naming the
   assert.notEqual(none?.code, 'invalid_value')
 })
 
-test('reasoning that a host counts beside the limit is held for', async () => {
+test('reasoning that a host counts in addition to the limit is held for', async () => {
   const alibaba = PROVIDERS['alibaba'] ?? assert.fail()
   const heldFor = async (body: object): Promise<HoldRequest> =>
     (await tryOut(alibaba, { name: 'x', body, model: KNOWN }, 'qwen')).ask ?? assert.fail()

@@ -43,7 +43,7 @@ import { createGateway } from './pipeline.ts'
 const PROMPT_ESTIMATE = 5
 
 const streamOf = (client: TestClient): ReturnType<typeof readStream> => readStream(client.written.join(''))
-test('a whole answer carries the usage and cost that are metered, to the last nano-dollar', async () => {
+test('a whole answer carries the metered usage and cost, to the last nano-dollar', async () => {
   const usage = { ...counts(1001, 333), prompt_tokens_details: { cached_tokens: 500 } }
   const price = { inputMicroUsd: 270_000, outputMicroUsd: 1_100_001, cachedInputMicroUsd: 70_000 }
   const { ask, records } = plane(() => whole(answer({ content: 'Hi' }, { usage })), { model: { price } })
@@ -61,7 +61,7 @@ test('a whole answer carries the usage and cost that are metered, to the last na
   assert.equal(body.id, record.id)
 })
 
-test('an answer is charged by its classes of usage, its service tier and its length, and its row names the rule', async () => {
+test('an answer is charged by usage classes, service tier and length, and its row names the rule', async () => {
   const usage = {
     ...counts(1001, 300),
     prompt_tokens_details: { cached_tokens: 500, audio_tokens: 100 },
@@ -91,7 +91,7 @@ test('an answer is charged by its classes of usage, its service tier and its len
   assert.deepEqual(record.usageDetail, { audioInput: 100, audioOutput: 50, images: 1, serviceTier: 'flex' })
 })
 
-test('INV-10: the row says everything of its completion', async () => {
+test('INV-10: the row has every fact of its completion', async () => {
   const { ask, records } = plane(() => ordinary(3), { model: { id: 'alias', aliasOf: 'm1' } })
   await ask({ ...STREAM, model: 'alias' })
   const { id, ...rest } = only(records)
@@ -127,7 +127,7 @@ test('INV-10: the row says everything of its completion', async () => {
   })
 })
 
-test('R-C5, INV-10: a stream shows on its last chunk what is metered, under the same id', async () => {
+test('R-C5, INV-10: the last chunk of a stream has the metered usage and the same ID', async () => {
   for (const include of [false, true]) {
     const { ask, records } = plane(() => ordinary(3))
     const { client } = await ask({ ...STREAM, stream_options: { include_usage: include } })
@@ -141,7 +141,7 @@ test('R-C5, INV-10: a stream shows on its last chunk what is metered, under the 
   }
 })
 
-test('prices are those of the moment of admission', async () => {
+test('the prices at admission apply', async () => {
   const network = playNetwork(() => ordinary(3))
   let model = modelOf()
   const ports = testPorts({ upstreams: [upstreamOf({ transport: network.transport })] })
@@ -159,7 +159,7 @@ test('prices are those of the moment of admission', async () => {
   assert.deepEqual([only(ports.records).costNanoUsd, only(ports.records).priceVersion], [16_000n, 'pv_1'])
 })
 
-test('R-C6: usage is asked of the provider also when the client did not ask', async () => {
+test('R-C6: the provider is asked for usage even if the client did not ask', async () => {
   const { ask, network } = plane(() => ordinary())
   await ask(STREAM)
   assert.deepEqual(JSON.parse(network.exchanges[0]?.call.body ?? '').stream_options, { include_usage: true })
@@ -171,7 +171,7 @@ const REFUSED: readonly (readonly [body: object, code: ErrorCode, status: number
   [hello({ temperature: 3 }), 'out_of_range', 400, 'temperature'],
 ]
 for (const [body, code, status, param] of REFUSED) {
-  test(`INV-13: ${code} takes no place, reaches no provider and costs nothing`, async () => {
+  test(`INV-13: ${code} takes no concurrency, reaches no provider and costs nothing`, async () => {
     const { ask, network, records } = plane(() => ordinary(), { admit: () => assert.fail('admitted') })
     const { error } = await ask(body)
     assert.deepEqual([error?.code, error?.status, error?.param], [code, status, param])
@@ -179,7 +179,7 @@ for (const [body, code, status, param] of REFUSED) {
   })
 }
 
-test('INV-13: what the key, the price list and the configuration do not allow is refused before any provider', async () => {
+test('INV-13: models that the key, the price list or the configuration do not allow are rejected before any provider is called', async () => {
   const cases: readonly (readonly [PlaneInput, object, ErrorCode])[] = [
     [{ model: { price: undefined } }, hello(), 'model_not_priced'],
     [{ model: { deployments: [deployment('gone')] } }, hello(), 'provider_error'],
@@ -197,7 +197,7 @@ test('INV-13: what the key, the price list and the configuration do not allow is
 })
 const TOOLS = hello({ tools: [{ type: 'function', function: { name: 'f' } }] })
 
-test('a key may use the models it lists, under their ID or an alias of it', async () => {
+test('a key may use the models it lists, under their ID or an alias', async () => {
   const { gateway, records } = plane(() => ordinary(), { model: { id: 'alias', aliasOf: 'm1' } })
   const ask = (models: readonly string[]): Promise<unknown> =>
     gateway.complete(
@@ -211,14 +211,14 @@ test('a key may use the models it lists, under their ID or an alias of it', asyn
   assert.equal(records.length, 2)
 })
 
-test('an unknown model is told with its nearest names, cut to a readable length', async () => {
+test('the error of an unknown model has its nearest names, shortened to a readable length', async () => {
   const { ask } = plane(() => ordinary())
   const { error } = await ask(hello({ model: 'x'.repeat(5000) }))
   assert.match(error?.message ?? '', /Did you mean 'm1'\?/)
   assert.ok((error?.message.length ?? 0) < 300)
 })
 
-test('the head tells provider, attempts, overhead and the state of the limits', async () => {
+test('the response head has provider, attempts, overhead and the rate limits', async () => {
   let now = 0
   const requests = { limit: 20, remaining: 7, resetMs: 1500 }
   const wait = (): void => {
@@ -254,14 +254,14 @@ test('R-A16: the first byte is the first one written to the client', async () =>
   assert.equal(only(records).firstByteMs, 250)
 })
 
-test('what was dropped for the provider is named in the head', async () => {
+test('the response head names what was dropped for the provider', async () => {
   const protocol = { ...openaiChat({ temperatureRange: [0, 1] }) }
   const network = playNetwork(() => ordinary())
   const { ask } = plane(() => ordinary(), { upstreams: [upstreamOf({ transport: network.transport, protocol })] })
   assert.equal((await ask({ ...STREAM, temperature: 2 })).client.headers?.['x-turnpike-warnings'], 'temperature')
 })
 
-test('contract rule 1: what fails before the first event is an error with a status, and costs nothing', async () => {
+test('contract rule 1: a failure before the first event is an error with a status, and costs nothing', async () => {
   for (const stream of [false, true]) {
     const { ask, records, overheads } = plane(() => refusal(500, { message: 'words '.repeat(100) }))
     const { client, error } = await ask(hello({ stream }))
@@ -274,7 +274,7 @@ test('contract rule 1: what fails before the first event is an error with a stat
   }
 })
 
-test('contract rule 2, R-C13: what breaks off is told in the stream, and what was generated is charged', async () => {
+test('contract rule 2, R-C13: a later failure is reported in the stream, and the output is charged', async () => {
   const { ask, records } = plane(() => ({ body: [...begun(2), new Error('ECONNRESET')] }))
   const { client, error } = await ask(STREAM)
   assert.equal(error, undefined)
@@ -334,7 +334,7 @@ test('n whole answers of one provider are one answer', async () => {
   assert.equal(only(records).completionTokens, 10)
 })
 
-test('when one of n streams breaks the others are aborted, the error comes once, and all that was generated is charged', async () => {
+test('when one of n streams breaks, the others are aborted, the error is sent once, and all output is charged', async () => {
   const fails = Promise.withResolvers<void>()
   const broken: Script = { body: [...begun(1), () => fails.promise, new Error('ECONNRESET')] }
   const { ask, records, network } = plane((position) => (position === 0 ? broken : { body: [...begun(4), HANGS] }), {
@@ -355,7 +355,7 @@ test('when one of n streams breaks the others are aborted, the error comes once,
   assert.equal(only(records).completionTokens, 1 + 3)
 })
 
-test('R-A1, R-A13: a client that leaves ends the call, and pays for what was generated until then', async () => {
+test('R-A1, R-A13: a disconnect ends the call, and the output so far is charged', async () => {
   const { ask, records, network, admitted } = plane(() => ({ body: [...begun(8), HANGS] }))
   const client = testClient({
     onWrite: (count, own) => {
@@ -372,7 +372,7 @@ test('R-A1, R-A13: a client that leaves ends the call, and pays for what was gen
   assert.equal(admitted(), 0)
 })
 
-test('R-A13: a client that leaves before anything came pays for the prompt that the provider took', async () => {
+test('R-A13: a client that disconnects before any output pays for the prompt that the provider processed', async () => {
   for (const [stream, script] of [
     [true, { body: [HANGS] }],
     [true, { head: HANGS }],
@@ -389,7 +389,7 @@ test('R-A13: a client that leaves before anything came pays for the prompt that 
   }
 })
 
-test('R-A13: a client that leaves when only usage had come pays by the provider’s figures', async () => {
+test('R-A13: a client that disconnects after usage alone arrived pays by the provider’s figures', async () => {
   const { ask, records } = plane(() => ({ body: [frame(usageChunk(counts(1000, 1))), HANGS] }))
   const client = testClient()
   const asked = ask(STREAM, client)
@@ -400,7 +400,7 @@ test('R-A13: a client that leaves when only usage had come pays by the provider�
   assert.deepEqual([record.status, record.promptTokens, record.completionTokens], ['client_left', 1000, 1])
 })
 
-test('INV-5: a client that had left before a provider was called pays nothing, and none is called', async () => {
+test('INV-5: a client that disconnected before the first call pays nothing, and no provider is called', async () => {
   for (const stream of [false, true]) {
     const { ask, records, network, admitted } = plane(() => ordinary())
     const client = testClient()
@@ -410,7 +410,7 @@ test('INV-5: a client that had left before a provider was called pays nothing, a
   }
 })
 
-test('R-A14: a client that leaves between attempts pays nothing for those that failed', async (t) => {
+test('R-A14: a client that disconnects between attempts pays nothing for the failed ones', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { ask, records, network } = plane(() => refusal(500), { random: () => 0.5 })
   const client = testClient()
@@ -426,7 +426,7 @@ const afterLeaving = (client: TestClient, script: Script): Script => ({
   body: [() => client.leave(), ...(script.body ?? [])],
 })
 
-test('R-A17: with on_disconnect: drain the call is read on to its exact usage', async () => {
+test('R-A17: with on_disconnect: drain the call is drained to obtain its exact usage', async () => {
   for (const stream of [false, true]) {
     const client = testClient()
     const script = stream ? ordinary(50) : whole(answer({ content: 'Hi' }, { usage: counts(10, 50) }))
@@ -455,7 +455,7 @@ test('R-A17: draining ends after 60 s [limit: drain]', async (t) => {
   assert.equal(only(records).completionTokens, 3)
 })
 
-test('R-A14, R-C13: an error of the provider costs nothing, also when the client left before it was read', async () => {
+test('R-A14, R-C13: an error of the provider costs nothing, even if the client disconnected before it was read', async () => {
   for (const onDisconnect of ['drain', 'cancel'] as const) {
     for (const stream of [false, true]) {
       const client = testClient()
@@ -467,7 +467,7 @@ test('R-A14, R-C13: an error of the provider costs nothing, also when the client
   }
 })
 
-test('R-A15: an interrupted stream is told in its stream, an interrupted whole answer by a status; both are metered', async () => {
+test('R-A15: an interruption is reported in a stream, or as the status of a whole answer; both are metered', async () => {
   for (const stream of [false, true]) {
     const script: Script = stream ? { body: [...begun(4), HANGS] } : { headers: {}, body: ['{', HANGS] }
     const { gateway, ask, records } = plane(() => script)
@@ -488,7 +488,7 @@ test('R-A15: an interrupted stream is told in its stream, an interrupted whole a
   }
 })
 
-test('OVL-3: while the client does not take what was written, nothing more is read', async () => {
+test('OVL-3: while the client does not read, the provider is not read either', async () => {
   const taken = Promise.withResolvers<void>()
   const { ask, network } = plane(() => ordinary(5))
   const client = testClient({ onWrite: (count) => (count === 2 ? taken.promise : undefined) })
@@ -502,7 +502,7 @@ test('OVL-3: while the client does not take what was written, nothing more is re
   assertWireRules(streamOf(client), { model: 'm1' })
 })
 
-test('one write for each network read, however many events it brought', async () => {
+test('each network read leads to one write, whatever its number of events', async () => {
   const [first = '', ...rest] = textChunks(20).map(frame)
   const { ask } = plane(() => ({
     body: [first + rest.slice(0, 10).join(''), rest.slice(10).join(''), frame('[DONE]')],
@@ -512,7 +512,7 @@ test('one write for each network read, however many events it brought', async ()
   assert.equal(assemble(streamOf(client)).content, Array.from({ length: 20 }, (_, i) => `t${i} `).join(''))
 })
 
-test('a counter that fails leaves a row nevertheless', async () => {
+test('a failing token counter still leads to a usage row', async () => {
   const countTokens = (): Promise<number> => Promise.reject(new Error('no tokenizer'))
   const { ask, records, admitted } = plane(() => ({ body: [...begun(2), new Error('ECONNRESET')] }), { countTokens })
   const { client } = await ask(STREAM)
@@ -520,7 +520,7 @@ test('a counter that fails leaves a row nevertheless', async () => {
   assert.deepEqual([only(records).status, only(records).usageSource, admitted()], ['incomplete', 'estimated', 0])
 })
 
-test('a stream without usage is a complete answer with our own count', async () => {
+test('a stream without usage is a complete answer with the gateway’s own count', async () => {
   const { ask, records } = plane(() => streamed(textChunks(4).slice(0, -1)))
   const { client } = await ask(STREAM)
   assertWireRules(streamOf(client), { model: 'm1' })
@@ -581,7 +581,7 @@ function scriptOf({ head, pieces, ending }: Fate, stream: boolean): Script {
   return { body: ['{"choices":', ...(END[ending] ?? [])] }
 }
 
-test('INV-4, R-A9: whatever providers do and whenever clients leave, places are free again and each completion that reached a provider has one row', async () => {
+test('INV-4, R-A9: whatever providers and clients do, concurrency is freed and each completion that reached a provider has one row', async () => {
   const shape = fc.record({
     stream: fc.boolean(),
     n: fc.constantFrom(1, 1, 2, 3),

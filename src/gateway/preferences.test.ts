@@ -80,7 +80,7 @@ const modelOver = (over: Partial<Model>): Model =>
 const limitedTo = (only: readonly unknown[]) => ({ only })
 const chat = (over: object): object => ({ model: 'm1', messages: [{ role: 'user', content: 'hi' }], ...over })
 
-test('order, only, ignore and allow_fallbacks decide who is called, in which order', async () => {
+test('order, only, ignore and allow_fallbacks decide which providers are called, and in which order', async () => {
   const all = new Set(NAMES)
   const cases: readonly (readonly [provider: object, hosts: string])[] = [
     [{ order: ['c', 'A'] }, 'cabde'],
@@ -99,7 +99,7 @@ test('order, only, ignore and allow_fallbacks decide who is called, in which ord
   }
 })
 
-test('what leaves no candidate is 400, and names the provider and the reason', async () => {
+test('preferences that exclude all candidates lead to a 400 with the provider and the reason', async () => {
   const only = await send(chat({ provider: limitedTo(['zz']) }))
   assert.deepEqual([only.error?.status, only.error?.code, only.error?.param], [400, 'no_candidates', 'provider'])
   assert.match(only.error?.message ?? '', /'m1'.*'a' by `provider\.only`/)
@@ -110,7 +110,7 @@ test('what leaves no candidate is 400, and names the provider and the reason', a
   }
 })
 
-test('max_price takes both names, numbers and text; a more expensive fallback is skipped', async () => {
+test('max_price accepts both names, numbers and text; a more expensive fallback is skipped', async () => {
   for (const max of [
     { prompt: 1, completion: '2' },
     { input: '1', output: 2 },
@@ -132,7 +132,7 @@ test('max_price takes both names, numbers and text; a more expensive fallback is
   assert.equal(records[0]?.model, 'other')
 })
 
-test('data policies of a request go by deployment, else by provider', async () => {
+test('a request’s data policy applies to deployments, else to providers', async () => {
   const deployments = [
     deployment('a'),
     deployment('b', { priority: 1, zdr: true }),
@@ -144,7 +144,7 @@ test('data policies of a request go by deployment, else by provider', async () =
   assert.equal((await send(chat({ provider: { data_collection: 'allow', zdr: false } }), { models })).hosts, 'a')
 })
 
-test('facts are the operator’s, then those published of the built-in host; what nobody says fulfils no demand', () => {
+test('facts are the operator’s, then those published of a built-in host; an unknown fact meets no requirement', () => {
   const { transport } = playNetwork(() => ({}))
   const published = { dataCollection: 'deny', zdr: true, region: 'EU-west' } as const
   const factsAt = (upstream: Partial<UpstreamProvider>, over: Partial<Deployment>, model = 'm') => {
@@ -172,7 +172,7 @@ test('facts are the operator’s, then those published of the built-in host; wha
   }
 })
 
-test('a region includes the ones below it', async () => {
+test('a region includes its subregions', async () => {
   const models = [
     modelOf({
       deployments: [
@@ -192,7 +192,7 @@ test('a region includes the ones below it', async () => {
   )
 })
 
-test('a data policy concerns its accounts, keys and plans, and is enforced whatever the request says', async () => {
+test('a data policy applies to its accounts, keys and plans, whatever the request says', async () => {
   const deployments = [
     deployment('a', { region: 'us', zdr: true }),
     deployment('b', { priority: 1, region: 'EU' }),
@@ -218,7 +218,7 @@ test('a data policy concerns its accounts, keys and plans, and is enforced whate
   assert.equal(await hosts([], { provider: { regions: ['eu'] } }), 'b', 'a request may ask for a region itself')
 })
 
-test('no failure leads past a policy: fallbacks that do not fulfil it are never called', async () => {
+test('no failure bypasses a policy: fallbacks that do not satisfy it are never called', async () => {
   const models = [
     modelOf({ deployments: [deployment('a', { zdr: true }), deployment('b', { priority: 1 })] }),
     modelOf({ id: 'm2', deployments: [deployment('c')] }),
@@ -229,7 +229,7 @@ test('no failure leads past a policy: fallbacks that do not fulfil it are never 
   assert.deepEqual(new Set(hosts), new Set(['a', 'd']))
 })
 
-test('a deployment whose protocol cannot express the request is skipped, before anything is sent', async () => {
+test('a deployment whose protocol cannot express the request is skipped before anything is sent', async () => {
   const tool = { type: 'custom', custom: { name: 'f' } }
   const network = playNetwork(() => good)
   const upstreams = [
@@ -254,7 +254,7 @@ test('require_parameters skips candidates that would drop a parameter', async ()
   assert.equal(bodies[0]?.['seed'], 1)
 })
 
-test('the fields of OpenRouter’s examples are accepted, and none reaches a provider', async () => {
+test('the fields of OpenRouter’s examples are accepted, and no provider receives them', async () => {
   const bodies: readonly object[] = [
     { provider: { order: ['anthropic', 'openai'], allow_fallbacks: true } },
     { provider: { sort: 'throughput' } },
@@ -275,7 +275,7 @@ test('the fields of OpenRouter’s examples are accepted, and none reaches a pro
   }
 })
 
-test('what cannot be read is refused with its path', async () => {
+test('unreadable preferences are rejected with their path', async () => {
   const cases: readonly (readonly [provider: unknown, param: string])[] = [
     ['openai', 'provider'],
     [{ sort: 'best' }, 'provider.sort'],
@@ -301,7 +301,7 @@ test('the limit of named providers is 100 [limit: named-providers]', () => {
   assert.throws(() => readProvider(limitedTo([...names, 'one']), 'provider'), GatewayError)
 })
 
-test('each API takes the fields, and the header in their place, which wins', async () => {
+test('each API accepts the fields, and the header, which takes precedence', async () => {
   const apis = [
     [chatCompletionsApi, chat({})],
     [messagesApi, chat({ max_tokens: 10 })],
@@ -320,7 +320,7 @@ test('each API takes the fields, and the header in their place, which wins', asy
   assert.deepEqual([broken.error?.code, broken.error?.param], ['invalid_header', 'x-turnpike-routing'])
 })
 
-test('`:floor` and `:nitro` stand at the end of any ID; the answer names the model itself', async () => {
+test('`:floor` and `:nitro` may follow any ID; the answer names the model itself', async () => {
   for (const id of ['m1:floor', 'm1:nitro']) {
     const { hosts, client, records } = await send(chat({ model: id }))
     assert.equal(hosts, 'a')
@@ -332,7 +332,7 @@ test('`:floor` and `:nitro` stand at the end of any ID; the answer names the mod
   assert.equal((await send(chat({ model: 'zz:nitro' }))).error?.code, 'model_not_found')
 })
 
-test('a sort without partition orders each model for itself, with `partition: none` the models too', async () => {
+test('a sort without partition sorts the deployments of each model, with `partition: none` the models too', async () => {
   const price = { inputMicroUsd: 10_000, outputMicroUsd: 10_000 }
   const models = [
     modelOver({ deployments: [deployment('a')] }),
@@ -437,7 +437,7 @@ function measured({ deployments }: Drawn, upstreams: readonly UpstreamProvider[]
   return { health, model, input }
 }
 
-test('for any candidates, facts and wishes the order is that of a naive reference', () => {
+test('for any candidates, facts and preferences the order equals that of a naive reference', () => {
   const { transport } = playNetwork(() => ({}))
   const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))
   fc.assert(
@@ -460,7 +460,7 @@ test('for any candidates, facts and wishes the order is that of a naive referenc
   )
 })
 
-test('for any failures the calls follow that order, up to the first that answers, which alone is charged', async () => {
+test('for any failures the calls follow that order up to the first answer, which alone is charged', async () => {
   const failing = fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(drawn, failing, async (each, failures) => {
@@ -498,7 +498,7 @@ test('for any failures the calls follow that order, up to the first that answers
   )
 })
 
-test('of hundreds of candidates those that the request lists come first, then sixteen others', () => {
+test('of hundreds of candidates, those that the request lists come first, then sixteen others', () => {
   const { transport } = playNetwork(() => ({}))
   const many = Array.from({ length: 200 }, (_, at) => `p${at}`)
   const upstreams = new Map(many.map((name) => [name, upstreamOf({ transport, name })]))
@@ -517,7 +517,7 @@ test('of hundreds of candidates those that the request lists come first, then si
   assert.throws(() => route({ order: ['zz'], allow_fallbacks: false }), { code: 'no_candidates' })
 })
 
-test('what was never measured is explored by at most 5 % of the requests', () => {
+test('deployments without measurements receive at most 5 % of the requests', () => {
   const { transport } = playNetwork(() => ({}))
   const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))
   let state = 7

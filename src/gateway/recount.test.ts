@@ -16,7 +16,7 @@ function counting(t: TestContext): (text: string) => Promise<number> {
   return counter.count
 }
 
-test('LED-4: a hold that does not fit is counted exactly and asked for once more', async (t) => {
+test('LED-4: a hold that does not fit is retried with an exact count', async (t) => {
   const plenty = fakeCredit()
   const uncounted = plane(() => ordinary(), { credit: plenty, model: MODEL, countWhole: () => assert.fail('counted') })
   assert.equal((await uncounted.ask(BODY)).error, undefined, 'what fits is never counted')
@@ -31,13 +31,13 @@ test('LED-4: a hold that does not fit is counted exactly and asked for once more
   assert.ok((credit.holds[0]?.amountNanoUsd ?? bound) < (bound * 8n) / 10n)
 })
 
-test('a hold that cannot be counted in time is refused as it was', async () => {
+test('a hold whose prompt cannot be counted in time is rejected as before', async () => {
   const credit = fakeCredit({ nanoUsd: 1_000_000n })
   const { error } = await plane(() => ordinary(), { credit, model: MODEL }).ask(BODY)
   assert.equal(error?.code, 'insufficient_credit')
 })
 
-test('a prompt that cannot fit the window is refused before anything is held', async (t) => {
+test('a prompt that cannot fit the window is rejected before anything is held', async (t) => {
   const credit = fakeCredit()
   const model = { ...MODEL, contextWindow: 1000 }
   const { error } = await plane(() => ordinary(), { credit, model, countWhole: counting(t) }).ask(BODY)

@@ -83,7 +83,7 @@ function near(actual: number | undefined, expected: number): void {
   assert.ok(Math.abs((actual ?? 0) - expected) < 0.015, `${actual} is not ${expected}`)
 }
 
-test('the lowest priority number is tried first, whatever chance and weight say', () => {
+test('the lowest priority number is called first, whatever the random draw and the weights', () => {
   const { names } = table([
     deployment('c', { priority: 2, weight: 1000 }),
     deployment('a', { priority: 0 }),
@@ -99,7 +99,7 @@ const BY_WEIGHT = [
   deployment('d', { priority: 1, weight: 90 }),
 ]
 
-test('within one priority the first place is drawn in proportion to weight', () => {
+test('within a priority the first position is drawn in proportion to weight', () => {
   const shares = table(BY_WEIGHT, seeded(2)).shares(20_000)
   near(shares.get('a'), 0.6)
   near(shares.get('b'), 0.3)
@@ -107,7 +107,7 @@ test('within one priority the first place is drawn in proportion to weight', () 
   assert.equal(shares.get('d'), undefined)
 })
 
-test('of hundreds of deployments a request gets sixteen, drawn by weight, without those that cannot be called', () => {
+test('of hundreds of deployments a request considers sixteen, drawn by weight, without unavailable ones', () => {
   const names = Array.from({ length: 500 }, (_, at) => `p${at}`)
   const upstreams = new Map(names.map((name) => [name, upstreamOf({ transport, name })]))
   const deployments = names.map((name, at) => deployment(name, { weight: at < 100 ? 5 : 1 }))
@@ -130,7 +130,7 @@ test('of hundreds of deployments a request gets sixteen, drawn by weight, withou
   for (let i = 0; i < 200; i++) assert.ok(!many.names().includes(upstream.name))
 })
 
-test('where most of hundreds cannot be called, all are ordered, the usable ones first', () => {
+test('if most of hundreds are unavailable, all are ordered, usable ones first', () => {
   const names = Array.from({ length: 100 }, (_, at) => `p${at}`)
   const upstreams = new Map(names.map((name) => [name, upstreamOf({ transport, name })]))
   const many = table(
@@ -154,7 +154,7 @@ test('where most of hundreds cannot be called, all are ordered, the usable ones 
 
 const modelWith = (names: readonly string[]): Model => modelOf({ deployments: names.map((name) => deployment(name)) })
 
-test('deployments that are equally fast, and busy by their weight, keep their shares', () => {
+test('deployments with equal speed, and load in proportion to weight, keep their shares', () => {
   const busy = table(BY_WEIGHT, seeded(2))
   for (const [name, inFlight] of [
     ['a', 12],
@@ -169,7 +169,7 @@ test('deployments that are equally fast, and busy by their weight, keep their sh
   near(shares.get('c'), 0.1)
 })
 
-test('of two draws the one with clearly less to do counts, or the one that is clearly faster', () => {
+test('of two draws the clearly less loaded or clearly faster one is used', () => {
   const deployments = [deployment('a'), deployment('b')]
   const loaded = table(deployments)
   candidate(loaded, 'a').deployment.inFlight = 50
@@ -181,7 +181,7 @@ test('of two draws the one with clearly less to do counts, or the one that is cl
   near(slow.shares(20_000).get('a'), 0.25)
 })
 
-test('the second place is drawn in proportion among those that are left', () => {
+test('the second position is drawn in proportion among the rest', () => {
   const { names } = table([deployment('a', { weight: 6 }), deployment('b', { weight: 3 }), deployment('c')], seeded(3))
   let afterA = 0
   let bAfterA = 0
@@ -199,7 +199,7 @@ test('a deployment without weight is the last of its priority', () => {
   for (let i = 0; i < 200; i++) assert.deepEqual(names(), ['b', 'a'])
 })
 
-test('every configured deployment is a target once, and no other', () => {
+test('every configured deployment is a target exactly once', () => {
   const known = fc.array(fc.constantFrom('a', 'b', 'c', 'missing', 'gone'), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(known, fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), (listed, chances) => {
@@ -214,7 +214,7 @@ test('every configured deployment is a target once, and no other', () => {
   )
 })
 
-test('a model whose providers are not configured is 503 and says so', () => {
+test('a model whose providers are not configured responds 503 with the reason', () => {
   try {
     table([deployment('missing')]).route()
     assert.fail()
@@ -230,7 +230,7 @@ test('a target has the provider’s own name of the model', () => {
   assert.equal(target?.model, 'theirs')
 })
 
-test('UP-4: what is left alone comes after all others, and half-open it has its place again', () => {
+test('UP-4: a candidate with an open breaker comes last, and returns to its position when half-open', () => {
   const two = table([deployment('a'), deployment('b', { priority: 1 })])
   assert.deepEqual([two.names(), two.route().why], [['a', 'b'], 'priority'])
   eject(two, 'a')
@@ -262,7 +262,7 @@ function remember(from: Table, messages: readonly ChatMessage[], target: KeyedTa
   from.health.affinity.remember(prefix ?? assert.fail(), { deployment, credential: target.health })
 }
 
-test('a conversation goes on where it was answered, credential included, and another one is drawn', () => {
+test('a conversation continues at its deployment and credential, and another one is drawn', () => {
   const from = keyed()
   const target = candidate(from, 'a').targets[1] ?? assert.fail()
   remember(from, talk(1), target)
@@ -278,7 +278,7 @@ test('a conversation goes on where it was answered, credential included, and ano
   assert.notEqual(from.route(talk(3), 'acc_2').why, 'sticky')
 })
 
-test('a conversation’s home is left as soon as it is not well', () => {
+test('a conversation leaves its sticky target when that is unhealthy', () => {
   const home = (harm: (from: Table, at: Candidate) => void): string => {
     const from = keyed()
     const at = candidate(from, 'a')
@@ -311,7 +311,7 @@ test('a conversation’s home is left as soon as it is not well', () => {
   assert.notEqual(home(full), 'sticky')
 })
 
-test('a better priority that has recovered wins over the conversation’s home', () => {
+test('a better priority that has recovered takes precedence over the sticky target', () => {
   const from = table([deployment('a'), deployment('b', { priority: 1 })])
   remember(from, talk(1), candidate(from, 'b').targets[0] ?? assert.fail())
   assert.equal(from.route(talk(2)).candidates[0]?.upstream.name, 'a')
@@ -319,7 +319,7 @@ test('a better priority that has recovered wins over the conversation’s home',
   assert.deepEqual([from.route(talk(2)).candidates[0]?.upstream.name, from.route(talk(2)).why], ['b', 'sticky'])
 })
 
-test('a long prefix that nobody remembers goes to the same target in all processes, spread by weight', () => {
+test('a long prefix without a sticky target selects the same target in all processes, distributed by weight', () => {
   const deployments = [deployment('a', { weight: 3 }), deployment('b', { weight: 1 })]
   const one = table(deployments, seeded(7))
   const other = table(deployments, seeded(8))
@@ -333,7 +333,7 @@ test('a long prefix that nobody remembers goes to the same target in all process
   assert.ok(Math.abs(atA / 2_000 - 0.75) < 0.04, String(atA))
 })
 
-test('where there is nothing to choose, nothing is made for a request', () => {
+test('a request without a choice allocates nothing for routing', () => {
   const { route } = table([deployment('a')])
   assert.equal(route(), route())
   assert.deepEqual([route().why, route().prefix], ['only', undefined])

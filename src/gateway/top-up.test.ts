@@ -32,7 +32,7 @@ function run(count: number, money: FakeCreditInput = {}, input: PlaneInput & { r
 
 const BODY = { ...STREAM, max_tokens: 100 }
 
-test('LED-5: at 90 % of what is held more is held, once, before it is used up', async () => {
+test('LED-5: at 90 % of the hold it is raised, once, before it is exhausted', async () => {
   const { ask, credit, network } = run(12)
   const { client } = await ask(BODY)
   assert.equal(JSON.parse(network.exchanges[0]?.call.body ?? '').max_tokens, 100)
@@ -44,40 +44,40 @@ test('LED-5: at 90 % of what is held more is held, once, before it is used up', 
   assertWireRules(readStream(client.written.join('')), { model: 'm1' })
 })
 
-test('LED-5: half as much again is held each time, for every choice', async () => {
+test('LED-5: each top-up raises the hold by half, for every choice', async () => {
   const { ask, credit } = run(400)
   await ask({ ...STREAM, max_tokens: 1000, n: 2 })
   assert.deepEqual(credit.extensions, [1000n * 2_000n, 1500n * 2_000n], '2 000, then 3 000 of which 90 % came')
 })
 
-test('a stream that stays within what is held asks for nothing', async () => {
+test('a stream within its hold requests no top-up', async () => {
   const { ask, credit, asked } = run(8)
   await ask(BODY)
   assert.deepEqual([credit.extensions.length, asked.length], [0, 0])
 })
 
-test('no tokenizer is needed where more can be held', async () => {
+test('no tokenizer is needed if the hold can be raised', async () => {
   const { ask, credit, asked } = run(100)
   await ask(BODY)
   assert.ok(credit.extensions.length > 1)
   assert.equal(asked.length, 0)
 })
 
-test('what is written in few characters is seen in time, too', async () => {
+test('dense scripts are noticed in time, too', async () => {
   const content = '漢字'.repeat(15) // 90 bytes
   const { ask, credit } = run(0, {}, { end: [...spaced(Array(6).fill(frame(chunk({ content })))), ...END] })
   await ask(BODY)
   assert.equal(credit.extensions.length, 1)
 })
 
-test('for what costs nothing nothing more is held', async () => {
+test('no top-up is requested for a free model', async () => {
   const price = { inputMicroUsd: 1, outputMicroUsd: 0 }
   const { ask, credit } = run(40, {}, { model: { price } })
   await ask(BODY)
   assert.deepEqual(credit.extensions, [])
 })
 
-test('LED-5, INV-3, TM1: refused, the stream goes on to 110 %, then ends in its error; what came is charged', async () => {
+test('LED-5, INV-3, TM1: after a refused top-up the stream continues to 110 %, then ends with its error; the output is charged', async () => {
   const { ask, credit, records, network } = run(40, { extend: () => false }, { end: [HANGS] })
   const { client, error } = await ask(BODY)
   assert.equal(error, undefined)
@@ -93,28 +93,28 @@ test('LED-5, INV-3, TM1: refused, the stream goes on to 110 %, then ends in its 
   assert.equal(credit.open(), 0)
 })
 
-test('LED-5: refused, an answer that ends before 110 % is whole', async () => {
+test('LED-5: after a refused top-up an answer that ends before 110 % is complete', async () => {
   const { ask, records } = run(11, { extend: () => false })
   const { client } = await ask(BODY)
   assertWireRules(readStream(client.written.join('')), { model: 'm1' })
   assert.equal(only(records).status, 'completed')
 })
 
-test('credit that comes later is still in time', async () => {
+test('credit that arrives later is used', async () => {
   let asked = 0
   const { ask, records } = run(13, { extend: () => ++asked > 1 })
   await ask(BODY)
   assert.deepEqual([asked, only(records).status], [2, 'completed'])
 })
 
-test('never two at once, however long the ledger takes', async () => {
+test('there is never more than one top-up at a time, however long the ledger takes', async () => {
   const decided = Promise.withResolvers<boolean>()
   const { ask, credit } = run(30, { extend: () => decided.promise }, { end: [() => decided.resolve(true), ...END] })
   await ask(BODY)
   assert.equal(credit.extensions.length, 1)
 })
 
-test('an answer that is whole while more is asked for is settled once', async () => {
+test('an answer that completes during a top-up is settled once', async () => {
   const decided = Promise.withResolvers<boolean>()
   const { ask, credit, records } = run(12, { extend: () => decided.promise })
   await ask(BODY)
@@ -123,14 +123,14 @@ test('an answer that is whole while more is asked for is settled once', async ()
   assert.deepEqual([only(records).status, credit.open()], ['completed', 0])
 })
 
-test('figures that the provider gives on the way count for more than our own', async () => {
+test('intermediate figures of the provider take precedence over our own', async () => {
   const reported = frame(usageChunk(counts(12, 95)))
   const { ask, credit } = run(1, {}, { end: [...spaced([reported]), ...END] })
   await ask(BODY)
   assert.equal(credit.extensions.length, 1)
 })
 
-test('figures at the end of an answer ask for nothing more', async () => {
+test('figures at the end of an answer request no top-up', async () => {
   const { ask, credit } = run(
     1,
     {},
@@ -140,14 +140,14 @@ test('figures at the end of an answer ask for nothing more', async () => {
   assert.deepEqual(credit.extensions, [])
 })
 
-test('a burst is covered at once', async () => {
+test('a burst is covered by one top-up', async () => {
   const burst = Array.from({ length: 100 }, () => TEN).join('')
   const { ask, credit } = run(0, {}, { end: [...spaced([burst]), ...END] })
   await ask(BODY)
   assert.deepEqual(credit.extensions, [900n * 2_000n])
 })
 
-test('text is not counted again before another tenth has come', async () => {
+test('text is not counted again before another tenth was generated', async () => {
   const { ask, asked } = run(40, { extend: () => false }, { end: [HANGS] })
   await ask({ ...STREAM, max_tokens: 300 })
   const looks = asked.slice(0, -2).map(({ length }) => length / 4) // the last two are for the bill
@@ -155,14 +155,14 @@ test('text is not counted again before another tenth has come', async () => {
   for (const [position, tokens] of looks.entries()) assert.ok(tokens - (looks[position - 1] ?? 0) >= 30, String(looks))
 })
 
-test('a counter that fails does not end the stream', async () => {
+test('a failing counter does not end the stream', async () => {
   const countTokens = (): Promise<number> => Promise.reject(new Error('no tokenizer'))
   const { ask, records } = run(20, { extend: () => false }, { countTokens })
   await ask(BODY)
   assert.equal(only(records).status, 'completed')
 })
 
-test('a client that left is not covered beyond what it would have been', async () => {
+test('a disconnected client’s stream is not covered beyond its usage', async () => {
   const client = testClient({
     onWrite: (count, own) => {
       if (count === 2) own.leave()

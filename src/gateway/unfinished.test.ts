@@ -37,7 +37,7 @@ const UNFINISHED: readonly (readonly [UpstreamProtocol, unknown])[] = [
 ]
 
 for (const [protocol, body] of UNFINISHED) {
-  test(`a whole answer without finish reason is an error, and what came is charged: ${protocol.id}`, async () => {
+  test(`a whole answer without finish reason is an error, and its output is charged: ${protocol.id}`, async () => {
     const upstream = {
       provider: { id: 'up', name: 'up', protocol, authorize: () => {}, source: { url: '', read: '' } },
     }
@@ -53,7 +53,7 @@ for (const [protocol, body] of UNFINISHED) {
   })
 }
 
-test('one of several choices without finish reason makes the answer unfinished', async () => {
+test('one of several choices without finish reason makes the answer incomplete', async () => {
   const choices = [
     { index: 0, message: { content: 'Whole' }, finish_reason: 'stop' },
     { index: 1, message: { content: 'Half' } },

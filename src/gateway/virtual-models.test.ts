@@ -92,7 +92,7 @@ function mix(over: Partial<Pick<VirtualModel, 'strategy' | 'sticky'>>, input: Mi
   }
 }
 
-test('priority: the configuration’s order, and the next one where the first cannot answer', async () => {
+test('priority: the configured order, and the next model if the first cannot answer', async () => {
   const { ask, failing, records } = mix({})
   assert.equal((await ask()).hosts, 'a')
   failing.add('a')
@@ -119,7 +119,7 @@ test('cheapest: by price, three tokens of prompt for one of output', async () =>
   assert.equal((await ask()).hosts, 'bac')
 })
 
-test('fastest: by measured tokens a second; what was not measured comes last, and is explored', async () => {
+test('fastest: by measured tokens a second; models without measurements come last and are explored', async () => {
   let chance = 0.5
   const { ask, models, input } = mix({ strategy: 'fastest' }, { random: () => chance })
   const measure = (at: number, speed: number): void => {
@@ -147,7 +147,7 @@ test('least_busy: by calls in flight', async () => {
   assert.equal((await ask()).hosts, 'a')
 })
 
-test('weighted: requests are shared by weight; weight 0 answers only where the others cannot', async () => {
+test('weighted: requests are distributed by weight; weight 0 answers only if the others cannot', async () => {
   const { ask, failing } = mix({ strategy: 'weighted' }, { random: seeded(11), weights: [3, 1, 0] })
   const firsts = new Map<string, number>()
   for (let i = 0; i < 2000; i++) {
@@ -160,7 +160,7 @@ test('weighted: requests are shared by weight; weight 0 answers only where the o
   assert.equal((await ask()).hosts.at(-1), 'c')
 })
 
-test('a conversation, or a user, sticks to the model that answered it, also after a fallback', async () => {
+test('a conversation, or a user, is sticky to the model that answered it, also after a fallback', async () => {
   for (const sticky of ['conversation', 'user'] as const) {
     const { ask, failing } = mix({ strategy: 'weighted', sticky }, { random: seeded(5) })
     const say = (who: number): object =>
@@ -177,7 +177,7 @@ test('a conversation, or a user, sticks to the model that answered it, also afte
   }
 })
 
-test('what sticks is drawn alike in all processes, and a shift of weights moves few', async () => {
+test('sticky draws are the same in all processes, and a change of weights moves few', async () => {
   const [one, other] = [1, 2].map((seed) => mix({ strategy: 'weighted', sticky: 'user' }, { random: seeded(seed) }))
   const shifted = mix({ strategy: 'weighted', sticky: 'user' }, { weights: [1, 1, 2] })
   let moved = 0
@@ -194,21 +194,21 @@ test('what sticks is drawn alike in all processes, and a shift of weights moves 
   assert.ok(moved > 20 && moved < 90, String(moved))
 })
 
-test('weights that shift apply to the next request', async () => {
+test('changed weights apply to the next request', async () => {
   const { ask, shift } = mix({ strategy: 'weighted' }, { random: seeded(3), weights: [1, 0, 0] })
   for (let i = 0; i < 20; i++) assert.equal((await ask()).hosts, 'a')
   shift([0, 1, 0])
   for (let i = 0; i < 20; i++) assert.equal((await ask()).hosts, 'b')
 })
 
-test('a key that may use the virtual model may use what is behind it, and no key else', async () => {
+test('a key that may use the virtual model may use its candidates, and no other key may', async () => {
   const { ask } = mix({})
   assert.equal((await ask({}, { caller: callerOf({ models: new Set(['mix']) }) })).hosts, 'a')
   const { error } = await ask({}, { caller: callerOf({ models: new Set(['a']) }) })
   assert.equal(error?.code, 'model_not_allowed')
 })
 
-test('candidates that cannot do what the request asks, are not priced or shut down, are skipped', async () => {
+test('candidates that lack a capability, have no price or are shut down are skipped', async () => {
   const capabilities = { streaming: true, function_calling: false, vision: false, json_mode: false }
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const models = [modelAt('a', { capabilities }), modelAt('b', { price: undefined }), modelAt('c')]

@@ -34,7 +34,7 @@ function inTwoParts() {
 /** Three words, then nothing more. */
 const begun: Script = { body: [...textChunks(5).slice(0, 4).map(frame), HANGS] }
 
-test('IDEM-6: the whole text is committed with the charge, before its last byte is written', async () => {
+test('IDEM-6: the whole text is committed with the charge before its last byte is written', async () => {
   const order: string[] = []
   const commit = Promise.withResolvers<void>()
   const credit = fakeCredit({ beforeCommit: () => commit.promise })
@@ -58,7 +58,7 @@ test('IDEM-6: the whole text is committed with the charge, before its last byte 
   assert.deepEqual([running.network.exchanges.length, running.admitted()], [1, 0])
 })
 
-test('IDEM-3: 50 at once: one call, one charge, 50 equal texts, each under its own limits', async () => {
+test('IDEM-3: 50 concurrent requests lead to one call, one charge and 50 equal texts, each with its own rate limits', async () => {
   const { script, goOn } = inTwoParts()
   let settledTokens = 0
   const admit = () => ({ ...FIELDS, release: () => {}, settle: () => void settledTokens++ })
@@ -77,7 +77,7 @@ test('IDEM-3: 50 at once: one call, one charge, 50 equal texts, each under its o
   only(running.records)
 })
 
-test('a stream whose clients left runs to its end within the grace, and is completed', async () => {
+test('a stream whose clients disconnected runs to its end within the grace period and is completed', async () => {
   const { script, goOn } = inTwoParts()
   const running = plane(() => script, { streams: streams(60_000) })
   const client = testClient()
@@ -94,7 +94,7 @@ test('a stream whose clients left runs to its end within the grace, and is compl
   assert.match(kept?.body ?? '', /\[DONE\]/)
 })
 
-test('INV-7: without anybody within the grace the call ends; what was generated is charged, and told to repeats', async () => {
+test('INV-7: without a reader within the grace period the call ends; the output is charged and repeats receive the error', async () => {
   const running = plane(() => begun, { streams: streams(0) })
   const client = testClient()
   const asked = once(running, client)
@@ -109,7 +109,7 @@ test('INV-7: without anybody within the grace the call ends; what was generated 
   assert.match(kept?.body ?? '', /"code":"client_left".*\n\nid: \d+\ndata: \[DONE\]\n\n$/)
 })
 
-test('R-A17: a stream that is read on for its usage is kept to its end', async () => {
+test('R-A17: a stream that is drained for its usage is kept to its end', async () => {
   const { script, goOn } = inTwoParts()
   const running = plane(() => script, { streams: streams(0), upstream: { onDisconnect: 'drain' } })
   const client = testClient()
@@ -122,7 +122,7 @@ test('R-A17: a stream that is read on for its usage is kept to its end', async (
   assert.match((await once(running)).kept?.body ?? '', /t4 .*\[DONE\]\n\n$/s)
 })
 
-test('nobody listens before the first event: the call ends, and the key tells that its client left', async () => {
+test('without a reader before the first event the call ends, and repeats learn that the client disconnected', async () => {
   const running = plane(() => ({ body: [HANGS] }), { streams: streams(0) })
   const client = testClient()
   const asked = once(running, client)
@@ -135,7 +135,7 @@ test('nobody listens before the first event: the call ends, and the key tells th
   assert.equal(JSON.parse(kept?.body ?? '').error.code, 'client_left')
 })
 
-test('contract rule 1, IDEM-5: an early failure is a status for all who listen, and frees the key', async () => {
+test('contract rule 1, IDEM-5: an early failure is a status for all readers and frees the key', async () => {
   const gate = Promise.withResolvers<void>()
   const broken: Script = { ...refusal(500), body: [() => gate.promise, ...(refusal(500).body ?? [])] }
   const running = plane((position) => (position === 0 ? broken : ordinary()), { maxAttempts: 1 })
@@ -148,7 +148,7 @@ test('contract rule 1, IDEM-5: an early failure is a status for all who listen, 
   assert.match(textOf(client), /^id: 1\n/, 'it runs again, so its events begin at 1')
 })
 
-test('402 before anything is held is a status, and frees the key', async () => {
+test('a 402 before anything is held is a status and frees the key', async () => {
   const running = plane(() => ordinary(), { credit: fakeCredit({ nanoUsd: 0n }) })
   assert.equal((await once(running)).error?.status, 402)
   assert.equal(running.idempotency.freed.length, 1)
@@ -164,7 +164,7 @@ test('SSE-4: a stream that broke off is kept with its error event and [DONE]', a
   assert.equal(only(running.records).status, 'incomplete')
 })
 
-test('a drain tells all who listen in the stream, each once', async () => {
+test('at shutdown every reader receives the error in the stream, once', async () => {
   const running = plane(() => begun)
   const clients = [testClient(), testClient()]
   const asked = clients.map((client) => once(running, client))
@@ -192,7 +192,7 @@ function elsewhere(relay: Relay, then: readonly IdempotentStart[] = []) {
   return { running, gone }
 }
 
-test('a stream of another process is passed on, under the limits of this request', async () => {
+test('a stream of another process is passed on with the rate limits of this request', async () => {
   const requests: RelayRequest[] = []
   const { running } = elsewhere(async (ask, client) => {
     requests.push(ask)
@@ -210,7 +210,7 @@ test('a stream of another process is passed on, under the limits of this request
   assert.deepEqual([running.network.exchanges.length, running.credit.asks.length], [0, 0])
 })
 
-test('one that has just ended there is looked for again; one that was answered otherwise is told so', async () => {
+test('a stream that just ended there is looked up again; one that was answered otherwise leads to that answer', async () => {
   const answer = { status: 200, headers: { 'content-type': 'text/event-stream' }, body: 'id: 1\ndata: [DONE]\n\n' }
   const ended = elsewhere(async () => ({ kind: 'unknown' }), [{ kind: 'replay', answer }])
   assert.equal((await once(ended.running)).kept?.body, answer.body)
@@ -218,14 +218,14 @@ test('one that has just ended there is looked for again; one that was answered o
   assert.equal((await once(refused.running)).kept?.status, 409)
 })
 
-test('IDEM-7: where its process is gone the key is asked again, which knows whether it may run', async () => {
+test('IDEM-7: if the process is gone, the key is looked up again, which decides whether this request may run', async () => {
   const { running, gone } = elsewhere(async () => ({ kind: 'gone' }))
   const { client } = await once(running)
   assert.match(textOf(client), /^id: 1\n.*\[DONE\]\n\n$/s)
   assert.deepEqual(gone, [undefined, 'chatcmpl-1'])
 })
 
-test('a relay that breaks off ends in the error event and [DONE]', async () => {
+test('a relay that breaks off ends with the error event and [DONE]', async () => {
   const { running } = elsewhere(async (ask, client) => {
     client.expectStream(() => ask.headers({}))
     client.write('id: 1\ndata: 1\n\n')
@@ -239,13 +239,13 @@ test('a relay that breaks off ends in the error event and [DONE]', async () => {
   assert.ok(textOf(client).endsWith('data: [DONE]\n\n'))
 })
 
-test('a process that lives and cannot be reached: 503, to be repeated', async () => {
+test('an unreachable process that runs leads to a 503, to be retried', async () => {
   const { running } = elsewhere(async () => ({ kind: 'unreachable' }))
   const { error } = await once(running)
   assert.deepEqual([error?.status, error?.retryable, error?.retryAfterMs], [503, true, 5_000])
 })
 
-test('a client that leaves, or is interrupted, ends its relay', async () => {
+test('a client that disconnects, or is interrupted, ends its relay', async () => {
   for (const leaves of [true, false]) {
     let signal: AbortSignal | undefined
     const { running } = elsewhere((ask) => {
@@ -264,7 +264,7 @@ test('a client that leaves, or is interrupted, ends its relay', async () => {
   }
 })
 
-test('[limit: kept-streams] what the streams of an account, and all together, keep has a limit: the one that grows is no longer kept', async () => {
+test('[limit: kept-streams] the streams of an account, and all together, have a limit of kept bytes; the growing one is no longer kept', async () => {
   const small = createResumableStreams({ graceMs: () => 0, maxBytes: 800 })
   const running = plane(() => ordinary(20), { streams: small })
   const { client } = await once(running)

@@ -18,7 +18,7 @@ async function settled(): Promise<void> {
 
 const once = ({ ask }: Plane, client = testClient()): Promise<Asked> => ask(hello(), client, KEY)
 
-test('IDEM-4, INV-8: a repeat gets status, body and headers of the first, under its own limits, and costs nothing', async () => {
+test('IDEM-4, INV-8: a repeat receives status, body and headers of the first, with its own rate limits, and costs nothing', async () => {
   const running = plane(() => good, { admit: limited })
   const first = await once(running)
   const { kept, client, error } = await once(running)
@@ -40,7 +40,7 @@ test('IDEM-4, INV-8: a repeat gets status, body and headers of the first, under 
   only(running.records)
 })
 
-test('what is kept has neither limits nor ids of the first request', async () => {
+test('a kept answer has neither the rate limits nor the IDs of the first request', async () => {
   const running = plane(() => good, { admit: limited })
   await once(running)
   const names = Object.keys(running.idempotency.kept.get('k')?.headers ?? {})
@@ -50,7 +50,7 @@ test('what is kept has neither limits nor ids of the first request', async () =>
   )
 })
 
-test('the port is asked with account, endpoint, body, the completion’s ID and the provider’s total timeout', async () => {
+test('the port receives account, endpoint, body, the completion’s ID and the provider’s total timeout', async () => {
   const running = plane(() => good)
   await once(running)
   assert.deepEqual(running.idempotency.asks, [
@@ -68,7 +68,7 @@ test('the port is asked with account, endpoint, body, the completion’s ID and 
   ])
 })
 
-test('IDEM-6: the answer is committed with its charge, and sent when both are', async () => {
+test('IDEM-6: the answer is committed with its charge, and sent after both', async () => {
   const commit = Promise.withResolvers<void>()
   const running = plane(() => good, { credit: fakeCredit({ beforeCommit: () => commit.promise }) })
   const client = testClient()
@@ -83,7 +83,7 @@ test('IDEM-6: the answer is committed with its charge, and sent when both are', 
   assert.equal(running.idempotency.kept.get('k')?.body, client.body)
 })
 
-test('R-A15: a request that is ended while its charge is committed is answered at once: the charge is safe', async () => {
+test('R-A15: a request that is interrupted while its charge is committed is answered immediately; the charge is safe', async () => {
   const commit = Promise.withResolvers<void>()
   const running = plane(() => good, { credit: fakeCredit({ beforeCommit: () => commit.promise }) })
   const asked = once(running)
@@ -96,7 +96,7 @@ test('R-A15: a request that is ended while its charge is committed is answered a
   assert.equal(running.idempotency.kept.size, 1)
 })
 
-test('IDEM-3: 50 at once: one call, one charge, 50 equal answers', async () => {
+test('IDEM-3: 50 concurrent requests lead to one call, one charge and 50 equal answers', async () => {
   const go = Promise.withResolvers<void>()
   const running = plane(() => ({ ...good, body: [() => go.promise, ...(good.body ?? [])] }))
   const asked = Array.from({ length: 50 }, () => once(running))
@@ -109,7 +109,7 @@ test('IDEM-3: 50 at once: one call, one charge, 50 equal answers', async () => {
   assert.deepEqual([running.network.exchanges.length, running.records.length, running.admitted()], [1, 1, 0])
 })
 
-test('IDEM-2, INV-13: a key that is refused holds nothing, reaches no provider, and tells the limits', async () => {
+test('IDEM-2, INV-13: a rejected key holds nothing, reaches no provider, and has the rate limit headers', async () => {
   const { port, ...rest } = fakeIdempotency()
   const begin = (): Promise<never> => Promise.reject(new GatewayError('idempotency_key_reused', 'Another body.'))
   const running = plane(() => good, { admit: limited, idempotency: { ...rest, port: { ...port, begin } } })
@@ -125,7 +125,7 @@ const FREE: readonly (readonly [name: string, script: Script, input: PlaneInput,
   ['a hold that does not fit', good, { credit: fakeCredit({ nanoUsd: 0n }) }, 402],
 ]
 for (const [name, script, input, status] of FREE) {
-  test(`IDEM-5: ${name} charges nothing and frees the key, with the answer for those who wait`, async () => {
+  test(`IDEM-5: ${name} charges nothing and frees the key, and waiting repeats receive the answer`, async () => {
     const running = plane(() => script, { maxAttempts: 1, ...input })
     const { error } = await once(running)
     assert.equal(error?.status, status)
@@ -145,7 +145,7 @@ const halfBroken = (position: number): Script => {
   return position % 2 === 0 ? good : { ...broken, body: [settled, ...(broken.body ?? [])] }
 }
 
-test('IDEM-5, IDEM-6: an error that charged something is kept, is told as one that no repeat mends, and is replayed', async () => {
+test('IDEM-5, IDEM-6: a charged error is kept, marked as final, and replayed', async () => {
   const running = plane(halfBroken, { severalChoices: false, maxAttempts: 1 })
   const { error } = await running.ask(hello({ n: 2 }), testClient(), KEY)
   const record = only(running.records)
@@ -158,7 +158,7 @@ test('IDEM-5, IDEM-6: an error that charged something is kept, is told as one th
   assert.equal(running.network.exchanges.length, 2)
 })
 
-test('a client that leaves alone ends the call; what was charged is kept as its error', async () => {
+test('the disconnect of the only client ends the call; a charged outcome is kept as its error', async () => {
   const running = plane(() => ({ headers: { 'content-type': 'application/json' }, body: ['{', HANGS] }))
   const client = testClient()
   const asked = once(running, client)
@@ -178,7 +178,7 @@ test('a client that leaves alone ends the call; what was charged is kept as its 
   assert.equal(kept?.headers['x-should-retry'], 'false')
 })
 
-test('a client that leaves while others wait does not take the answer from them', async () => {
+test('a client that disconnects while others wait does not end their answer', async () => {
   const go = Promise.withResolvers<void>()
   const running = plane(() => ({ ...good, body: [() => go.promise, ...(good.body ?? [])] }))
   const [leaving, staying] = [testClient(), testClient()]
@@ -195,7 +195,7 @@ test('a client that leaves while others wait does not take the answer from them'
   assert.equal(only(running.records).status, 'completed')
 })
 
-test('with others waiting a call is tried again after its client left', async () => {
+test('with waiting repeats a call is retried after its client disconnected', async () => {
   const go = Promise.withResolvers<void>()
   const first: Script = { ...refusal(500), body: [() => go.promise, ...(refusal(500).body ?? [])] }
   const running = plane((position) => (position === 0 ? first : good))
@@ -208,7 +208,7 @@ test('with others waiting a call is tried again after its client left', async ()
   assert.deepEqual([second?.kept?.status, running.network.exchanges.length], [200, 2])
 })
 
-test('R-A17: an answer that is read on for a client that left is kept for its repeat', async () => {
+test('R-A17: an answer that is drained for a disconnected client is kept for its repeat', async () => {
   const client = testClient()
   const script = { ...good, body: [() => client.leave(), ...(good.body ?? [])] }
   const running = plane(() => script, { upstream: { onDisconnect: 'drain' } })
@@ -217,7 +217,7 @@ test('R-A17: an answer that is read on for a client that left is kept for its re
   assert.equal((await once(running)).kept?.status, 200)
 })
 
-test('INV-5: a client that leaves before anything was sent frees the key', async () => {
+test('INV-5: a client that disconnects before anything was sent frees the key', async () => {
   const committing = Promise.withResolvers<void>()
   const running = plane(() => good, { credit: fakeCredit({ beforeHold: () => committing.promise }) })
   const client = testClient()
@@ -231,7 +231,7 @@ test('INV-5: a client that leaves before anything was sent frees the key', async
   assert.deepEqual([freed?.status, freed?.headers['x-should-retry']], [503, undefined], 'a repeat mends it')
 })
 
-test('who waits is let go when the gateway ends, and a turn that comes too late is given back', async () => {
+test('a waiting request ends when the gateway stops, and a lease that arrives too late is returned', async () => {
   const late = Promise.withResolvers<void>()
   const fake = fakeIdempotency()
   const begin: typeof fake.port.begin = async (ask) => {
@@ -249,7 +249,7 @@ test('who waits is let go when the gateway ends, and a turn that comes too late 
   assert.deepEqual([fake.freed.length, running.credit.asks.length, running.network.exchanges.length], [1, 0, 0])
 })
 
-test('IDEM-7: who may have lost the key while the hold was committed sends nothing', async () => {
+test('IDEM-7: a request that may have lost its key while the hold was committed sends nothing', async () => {
   for (const input of [
     { idempotency: fakeIdempotency({ owned: () => false }) },
     { credit: fakeCredit({ unrecorded: true }) },

@@ -43,7 +43,7 @@ async function settled(): Promise<void> {
   for (let count = 0; count < 20; count++) await turn()
 }
 
-test('any split of the events into writes, any listener at any time: all of it, with the same ids', async () => {
+test('any listener receives all events with the same IDs, however they are written', async () => {
   const writes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 20 })
   const comers = fc.array(fc.record({ at: fc.nat(20), after: fc.nat(30), slow: fc.boolean() }), { maxLength: 6 })
   await fc.assert(
@@ -77,7 +77,7 @@ test('any split of the events into writes, any listener at any time: all of it, 
   )
 })
 
-test('its whole text is known before its end is told', () => {
+test('the whole text is known before the stream reports its end', () => {
   const { stream } = streamOf()
   const { client } = listen(stream)
   stream.write(event(1))
@@ -88,7 +88,7 @@ test('its whole text is known before its end is told', () => {
   assert.equal(textOf(client), text)
 })
 
-test('a head waits for the first event, and is the same for all', () => {
+test('the response head waits for the first event and is the same for all', () => {
   const { stream } = streamOf()
   const { client } = listen(stream)
   assert.equal(client.headers, undefined)
@@ -99,7 +99,7 @@ test('a head waits for the first event, and is the same for all', () => {
   assert.deepEqual([client.headers, other.client.headers], Array(2).fill({ 'x-turnpike-provider': 'up' }))
 })
 
-test('the grace begins when the last listener has left, and ends when one comes [limit: kept-stream-grace]', (t) => {
+test('the grace period begins when the last listener leaves and ends when one arrives [limit: kept-stream-grace]', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { stream } = streamOf()
   let left = 0
@@ -120,7 +120,7 @@ test('the grace begins when the last listener has left, and ends when one comes 
   assert.equal(left, 1)
 })
 
-test('without a grace the last one’s leaving is the end; of an ended stream it means nothing', () => {
+test('without a grace period the last listener’s leaving ends the stream; an ended stream ignores it', () => {
   for (const ended of [false, true]) {
     const { stream } = streamOf({ graceMs: 0 })
     let left = 0
@@ -134,7 +134,7 @@ test('without a grace the last one’s leaving is the end; of an ended stream it
   }
 })
 
-test('a slow listener holds up neither the stream nor the others, and gets all of it', async () => {
+test('a slow listener delays neither the stream nor the others, and receives all of it', async () => {
   const { stream } = streamOf()
   const gate = Promise.withResolvers<void>()
   const slow = listen(stream, undefined, { onWrite: (count) => (count === 1 ? gate.promise : undefined) })
@@ -149,7 +149,7 @@ test('a slow listener holds up neither the stream nor the others, and gets all o
   assert.equal(textOf(slow.client), numbered(1, 50))
 })
 
-test('who comes late gets what it missed in pieces', () => {
+test('a late listener receives missed events in pieces', () => {
   const { stream } = streamOf()
   const large = 'x'.repeat(30_000)
   for (let name = 1; name <= 20; name++) stream.write(event(large))
@@ -158,7 +158,7 @@ test('who comes late gets what it missed in pieces', () => {
   assert.ok(client.written.every(({ length }) => length < 128 * 1024))
 })
 
-test('[limit: kept-stream] what outgrows 8 MiB goes on for those who listen, at the pace of the slowest', async () => {
+test('[limit: kept-stream] a stream of more than 8 MiB continues for its listeners at the pace of the slowest', async () => {
   const { stream, counted } = streamOf()
   const gate = Promise.withResolvers<void>()
   const [quick, gone] = [listen(stream), listen(stream)]
@@ -189,7 +189,7 @@ test('[limit: kept-stream] what outgrows 8 MiB goes on for those who listen, at 
   assert.equal(quick.client.written.length, 10)
 })
 
-test('a stream that is not kept ends with its last listener: nobody can hear it any more', () => {
+test('a stream that is not kept ends with its last listener, because no other one can join', () => {
   const { stream } = streamOf({ grow: () => false })
   let left = 0
   stream.onLeave(() => {
@@ -207,7 +207,7 @@ test('a stream that is not kept ends with its last listener: nobody can hear it 
   assert.equal(left, 2)
 })
 
-test('what is kept is counted until nobody needs it', async () => {
+test('kept bytes are counted until no listener needs them', async () => {
   const { stream, counted } = streamOf()
   const gate = Promise.withResolvers<void>()
   const slow = listen(stream, undefined, { onWrite: (count) => (count === 1 ? gate.promise : undefined) })
@@ -223,7 +223,7 @@ test('what is kept is counted until nobody needs it', async () => {
 
 const BROKEN = new GatewayError('provider_error', 'Broken.')
 
-test('contract rule 1: an early failure is a status for those who have no head, and told to the others', async () => {
+test('contract rule 1: an early failure is a status for listeners without a head, and an event for the others', async () => {
   const { stream } = streamOf()
   const [quiet, told] = [listen(stream), listen(stream)]
   told.client.write(': keep-alive\n\n') // as the connection does by itself
@@ -234,7 +234,7 @@ test('contract rule 1: an early failure is a status for those who have no head, 
   await assert.rejects(listen(stream).done, BROKEN)
 })
 
-test('a later failure is the end for all, with its ids', async () => {
+test('a later failure ends the stream for all, with its IDs', async () => {
   const { stream } = streamOf()
   const { client, done } = listen(stream)
   stream.write(event(1))
@@ -246,7 +246,7 @@ test('a later failure is the end for all, with its ids', async () => {
   assert.equal(textOf(listen(stream, 1).client), numbered(2, 3))
 })
 
-test('one who is cut is told so alone', async () => {
+test('only the listener that is cut receives its error', async () => {
   const { stream } = streamOf()
   const [early, other] = [listen(stream), listen(stream)]
   early.cut(BROKEN, 'unused')
@@ -261,7 +261,7 @@ test('one who is cut is told so alone', async () => {
   assert.equal(textOf(other.client), numbered(1, 2))
 })
 
-test('a listener who has all events so far gets the head with what its API fills silences with', () => {
+test('a listener with all events so far receives the head with its API’s keep-alive', () => {
   const ping = 'event: ping\ndata: {}\n\n'
   const { stream } = streamOf({ keepAlive: ping })
   stream.write('data: 1\n\n')

@@ -99,7 +99,7 @@ function plane(t: TestContext, { script, own, models, feePpm = 50_000 }: PlaneIn
   }
 }
 
-test('the account’s credential is called first and alone; the hold and the charge are the fee', async (t) => {
+test('only the account’s credential is called; the hold and the charge are the fee', async (t) => {
   const { ask, calls, records, credit } = plane(t, { script: () => GOOD, own: [credentialAt('b')] })
   const { code, route } = await ask()
   assert.deepEqual([code, calls()], [undefined, ['b/own-b']])
@@ -143,7 +143,7 @@ test('failures with an account’s credential open its own breaker, not the oper
   assert.match((await ask()).route, /why=(last|probe);outcome=answered$/, 'its own was open')
 })
 
-test('a refused credential is the account’s error; nothing falls back to the operator’s', async (t) => {
+test('a refused credential is the account’s error, without fallback to the operator’s', async (t) => {
   const script = (_: string, credential: string) => (credential === 'operator' ? GOOD : refusal(401))
   const { ask, calls, records } = plane(t, { script, own: [credentialAt('a')] })
   assert.equal((await ask()).code, 'own_credential_refused')
@@ -163,7 +163,7 @@ test('with `allowFallback` on all of them the operator’s follow, held and char
   assert.deepEqual([credit.asks[0]?.byokFeePpm, credit.asks[0]?.rates.inputMicroUsd], [undefined, 1_000_000])
 })
 
-test('one credential without `allowFallback` keeps the operator’s out', async (t) => {
+test('one credential without `allowFallback` excludes the operator’s', async (t) => {
   const script = (_: string, credential: string) => (credential === 'operator' ? GOOD : refusal(401))
   const own = [credentialAt('a', { allowFallback: true }), credentialAt('b')]
   const { ask, calls } = plane(t, { script, own })
@@ -171,7 +171,7 @@ test('one credential without `allowFallback` keeps the operator’s out', async 
   assert.deepEqual(calls(), ['a/own-a', 'b/own-b'])
 })
 
-test('a fallback model is left out where it would use the operator’s credential', async (t) => {
+test('a fallback model that would use the operator’s credential is excluded', async (t) => {
   const script = (_: string, credential: string) => (credential === 'operator' ? GOOD : refusal(401))
   const models = [
     modelOf({ id: 'a', deployments: [deployment('a')] }),

@@ -11,7 +11,7 @@ const system = (content: string): ChatMessage => ({ role: 'system', content })
 const user = (content: ChatMessage['content'] = 'hello'): ChatMessage => ({ role: 'user', content: content ?? null })
 const said: ChatMessage = { role: 'assistant', content: 'hi' }
 
-test('a prefix is the account, the model, what the system says and what the user says first', () => {
+test('a prefix consists of the account, the model, the system messages and the first user message', () => {
   const first = prefix([system('Be kind.'), user()])
   assert.equal(prefix([system('Be kind.'), user(), said, user('more')]).key, first.key)
   for (const other of [
@@ -27,7 +27,7 @@ test('a prefix is the account, the model, what the system says and what the user
   }
 })
 
-test('a prompt may be kept somewhere when there was an answer before, when a system speaks in it, or when its prefix is long', () => {
+test('a prompt may be cached if it contains an answer or a system message, or if its prefix is long', () => {
   const prompts = [[user()], [user(), said, user()], [system('Be kind.'), user()]]
   assert.deepEqual(
     prompts.map((messages) => prefix(messages).recurring),
@@ -37,13 +37,13 @@ test('a prompt may be kept somewhere when there was an answer before, when a sys
   assert.equal(prefix([system('x'.repeat(LONG_PREFIX_LENGTH)), user()]).long, true)
 })
 
-test('OVL-1: 16 KiB of a prefix are looked at, and its length [limit: conversation-head]', () => {
+test('OVL-1: 16 KiB of a prefix and its length are hashed [limit: conversation-head]', () => {
   const text = 'x'.repeat(MAX_PREFIX_LENGTH)
   assert.equal(prefix([user(`${text}a`)]).key, prefix([user(`${text}b`)]).key)
   assert.notEqual(prefix([user(`${text}a`)]).key, prefix([user(`${text}ab`)]).key)
 })
 
-test('OVL-1: 20 000 conversations are remembered, the ones used last [limit: conversations]', () => {
+test('OVL-1: the 20 000 most recently used conversations are remembered [limit: conversations]', () => {
   const affinity = createAffinity()
   const deployment = { model: 'm' } as DeploymentHealth // only its identity counts here
   const sticky = { deployment, credential: createCredentialHealth() }

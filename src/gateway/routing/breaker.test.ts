@@ -40,7 +40,7 @@ function opened(now = 0): Breaker {
   return breaker
 }
 
-test('UP-4: five failures in a row open it for 30 s, and an answer in between restarts the count', () => {
+test('UP-4: five consecutive failures open the breaker for 30 s, and an answer in between resets the count', () => {
   const breaker = createBreaker()
   for (let i = 0; i < 4; i++) fail(breaker, 0)
   succeed(breaker, 0)
@@ -52,7 +52,7 @@ test('UP-4: five failures in a row open it for 30 s, and an answer in between re
   assert.equal(breakerState(breaker, 30_000), 'half_open')
 })
 
-test('UP-4: one request tries a half-open one, and while it does no other', () => {
+test('UP-4: one request probes a half-open breaker, and no other in the meantime', () => {
   const breaker = opened()
   const probe = begin(breaker, 30_000)
   assert.deepEqual([probe.role, roleNow(breaker, 30_001)], ['probe', undefined])
@@ -60,7 +60,7 @@ test('UP-4: one request tries a half-open one, and while it does no other', () =
   assert.deepEqual([breakerState(breaker, 30_500), breaker.failures], ['closed', 0])
 })
 
-test('UP-4: a probe that fails leaves it open for as long again, not longer', () => {
+test('UP-4: a failed probe keeps the breaker open for the same time, not longer', () => {
   const breaker = opened()
   for (const at of [30_000, 60_000, 90_000]) {
     fail(breaker, at)
@@ -68,13 +68,13 @@ test('UP-4: a probe that fails leaves it open for as long again, not longer', ()
   }
 })
 
-test('a probe that comes to nothing makes room for another', () => {
+test('a probe without an outcome permits another one', () => {
   const breaker = opened()
   endTrial(breaker, begin(breaker, 30_000))
   assert.equal(roleNow(breaker, 30_001), 'probe')
 })
 
-test('UP-4: the n-th opening lately lasts n times as long, 300 s at most, and all is forgotten after 10 minutes [limit: breaker]', () => {
+test('UP-4: the n-th recent opening lasts n times as long, at most 300 s, and openings are forgotten after 10 minutes [limit: breaker]', () => {
   const breaker = createBreaker()
   let now = 0
   for (let n = 1; n <= 12; n++) {
@@ -92,7 +92,7 @@ test('UP-4: the n-th opening lately lasts n times as long, 300 s at most, and al
   assert.equal(breakerState(breaker, now + 30_000), 'half_open')
 })
 
-test('what began before it opened neither closes it nor keeps it open', () => {
+test('a call that began before the opening neither closes the breaker nor keeps it open', () => {
   const breaker = createBreaker()
   const old = begin(breaker, 0)
   for (let i = 0; i < 5; i++) fail(breaker, 0)
@@ -102,7 +102,7 @@ test('what began before it opened neither closes it nor keeps it open', () => {
   assert.equal(breakerState(breaker, 30_000), 'half_open')
 })
 
-test('UP-4: called for want of anything else, an answer closes it and a failure changes nothing', () => {
+test('UP-4: if it is the last candidate, an answer closes the breaker and a failure changes nothing', () => {
   const breaker = opened()
   fail(breaker, 10_000, begin(breaker, 10_000, 'last'))
   assert.equal(breakerState(breaker, 30_000), 'half_open')

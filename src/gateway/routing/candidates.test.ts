@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calledText, labelOf, MAX_ROUTE_LENGTH, skippedText, withMember } from './candidates.ts'
 
-test('a route is a list of what was tried and why', () => {
+test('a route lists the attempts and their reasons', () => {
   const tried = calledText(labelOf('local', 'qwen3-coder'), 'sticky', 'status_500')
   const list = withMember(tried, calledText(labelOf('openrouter', 'qwen/qwen3-coder'), 'fallback', 'answered'))
   assert.equal(
@@ -13,12 +13,12 @@ test('a route is a list of what was tried and why', () => {
   assert.equal(skippedText(labelOf('a', 'm'), 'open'), 'a;model="m";skipped=open')
 })
 
-test('names that no token and no string of a header can carry are quoted and encoded', () => {
+test('names that a header’s tokens and strings cannot contain are quoted and encoded', () => {
   assert.equal(labelOf('3 com', 'a"b\\c'), '"3 com";model="a\\"b\\\\c"')
   assert.equal(labelOf('p', 'modèle\r\nx: y'), 'p;model="mod%C3%A8le%0D%0Ax: y"')
 })
 
-test('OVL-1: a route does not grow beyond 2 KiB [limit: route-header]', () => {
+test('OVL-1: a route does not exceed 2 KiB [limit: route-header]', () => {
   let list = ''
   for (let i = 0; i < 100; i++)
     list = withMember(list, calledText(labelOf('p', 'm'.repeat(100)), 'fallback', 'timeout'))

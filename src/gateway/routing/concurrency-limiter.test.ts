@@ -7,7 +7,7 @@ function joined(waiter: Waiter | undefined): Waiter {
   return waiter ?? assert.fail('there was no room to wait')
 }
 
-test('OVL-4: a hundred requests of one account delay another’s single one by one turn at most', () => {
+test('OVL-4: a hundred requests of one account delay a request of another by at most one call', () => {
   const limiter = createConcurrencyLimiter(1)
   limiter.acquire(1)
   const many = Array.from({ length: 100 }, () => joined(limiter.enqueue('a', 1)))
@@ -21,7 +21,7 @@ test('OVL-4: a hundred requests of one account delay another’s single one by o
   assert.equal(many.filter((waiter) => waiter.granted()).length, 2)
 })
 
-test('within an account the first come is the first served, and nobody overtakes those who wait', () => {
+test('within an account the queue is first in, first out', () => {
   const limiter = createConcurrencyLimiter(2)
   limiter.acquire(2)
   const [first, second] = [joined(limiter.enqueue('a', 1)), joined(limiter.enqueue('a', 1))]
@@ -29,7 +29,7 @@ test('within an account the first come is the first served, and nobody overtakes
   assert.deepEqual([first.granted(), second.granted(), limiter.hasCapacity(1)], [true, false, false])
 })
 
-test('several calls of one request get their limiter together, and more than there are when all is quiet', () => {
+test('several calls of one request begin together, even above the limit if nothing else is in flight', () => {
   const limiter = createConcurrencyLimiter(3)
   limiter.acquire(2)
   const large = joined(limiter.enqueue('a', 16))
@@ -42,7 +42,7 @@ test('several calls of one request get their limiter together, and more than the
   assert.equal(small.granted(), true)
 })
 
-test('when one too large to be served leaves, the next one is served', () => {
+test('when a request that was too large to begin leaves, the next one begins', () => {
   const limiter = createConcurrencyLimiter(2)
   limiter.acquire(1)
   const large = joined(limiter.enqueue('a', 2))
@@ -51,7 +51,7 @@ test('when one too large to be served leaves, the next one is served', () => {
   assert.deepEqual([large.granted(), small.granted(), limiter.queued()], [false, true, 0])
 })
 
-test('OVL-1: so many wait for a provider, and so many of an account [limit: queue]', () => {
+test('OVL-1: the queues of a provider and of an account have a limit [limit: queue]', () => {
   const limiter = createConcurrencyLimiter(1)
   limiter.acquire(1)
   for (let i = 0; i < MAX_WAITING_OF_ACCOUNT; i++) joined(limiter.enqueue('a', 1))
@@ -60,7 +60,7 @@ test('OVL-1: so many wait for a provider, and so many of an account [limit: queu
   assert.equal(limiter.enqueue('c', 1), undefined)
 })
 
-test('a limit that is lifted lets those in who wait', () => {
+test('removing a limit admits the waiting requests', () => {
   const limiter = createConcurrencyLimiter(1)
   limiter.acquire(1)
   const waiter = joined(limiter.enqueue('a', 1))
@@ -68,7 +68,7 @@ test('a limit that is lifted lets those in who wait', () => {
   assert.equal(waiter.granted(), true)
 })
 
-test('whatever comes, leaves and ends: never more than the limit, and at the end nothing is taken and nobody waits', () => {
+test('in any sequence the limit holds, and at the end nothing is in flight and nobody waits', () => {
   const step = fc.record({
     kind: fc.constantFrom('arrive', 'end', 'leave'),
     account: fc.constantFrom('a', 'b', 'c'),

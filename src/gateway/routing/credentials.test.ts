@@ -19,20 +19,20 @@ function cooled(failure: Partial<ProviderFailure>, random = 0.5) {
   return (model: string, now: number) => cooldownOf(credential, model, now)
 }
 
-test('UP-3: a credential that is limited is left alone for that model, for as long as the provider says', () => {
+test('UP-3: a limited credential cools down for that model, as long as the provider says', () => {
   const at = cooled({ retryAfterMs: 7_000 })
   assert.deepEqual([at('m', 7_999)?.until, at('m', 7_999)?.cause], [8_000, 'limited'])
   assert.equal(at('m', 8_000), undefined)
   assert.equal(at('other', 1_001), undefined)
 })
 
-test('UP-3: for about a second where it does not say, and never longer than an hour [limit: cooling]', () => {
+test('UP-3: without Retry-After the cooldown lasts about a second, and never more than an hour [limit: cooling]', () => {
   assert.equal(cooled({}, 0)('m', 1_000)?.until, 1_500)
   assert.equal(cooled({}, 1)('m', 1_000)?.until, 2_500)
   assert.equal(cooled({ retryAfterMs: 1e12 })('m', 1_000)?.until, 1_000 + MAX_COOLDOWN_MS)
 })
 
-test('a credential that is refused or used up is left alone for all models, for a minute', () => {
+test('a refused or exhausted credential cools down for all models, for a minute', () => {
   for (const failure of [
     { kind: 'credentials', status: 401 },
     { kind: 'quota', status: 402, retryAfterMs: 5 },
@@ -43,13 +43,13 @@ test('a credential that is refused or used up is left alone for all models, for 
   }
 })
 
-test('a credential that is forbidden one model is left alone for that model only', () => {
+test('a credential that is forbidden for one model cools down for that model only', () => {
   const at = cooled({ kind: 'credentials', status: 403 })
   assert.equal(at('m', 1_000)?.until, 1_000 + REFUSED_MS)
   assert.equal(at('other', 1_000), undefined)
 })
 
-test('one that is accepted after all is used again, if the call began after the refusal', () => {
+test('a credential that is accepted is used again if the call began after the refusal', () => {
   for (const failure of [
     { kind: 'credentials', message: '', status: 401 },
     { kind: 'rate_limited', message: '', status: 429, retryAfterMs: 60_000 },
@@ -63,7 +63,7 @@ test('one that is accepted after all is used again, if the call began after the 
   }
 })
 
-test('UP-3: who has nothing else may try one that is limited once a second', () => {
+test('UP-3: a request without another candidate may try a limited credential once a second', () => {
   const credential = createCredentialHealth()
   const failure = { kind: 'rate_limited', message: '', status: 429, retryAfterMs: 60_000 } as const
   const limit = (now: number) => startCooldown(credential, { model: 'm', failure, now, random: () => 0 })
@@ -80,7 +80,7 @@ test('UP-3: who has nothing else may try one that is limited once a second', () 
   assert.deepEqual([tryAt(1_000), tryAt(1_001)], [false, true])
 })
 
-test('what is about the request, the model or the provider is not about the credential', () => {
+test('failures about the request, the model or the provider are not about the credential', () => {
   const kinds = ['rejected', 'context_length', 'content_filter', 'not_found', 'overloaded', 'failed'] as const
   assert.deepEqual(kinds.filter(isAboutCredential), [])
 })

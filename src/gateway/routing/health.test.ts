@@ -8,7 +8,7 @@ import { deploymentOf } from './health.ts'
 const { transport } = playNetwork(() => ({}))
 const upstream = (over: Partial<UpstreamProvider> = {}): UpstreamProvider => upstreamOf({ transport, ...over })
 
-test('a reload keeps what is known of a provider, and forgets the ones that are gone', () => {
+test('a reload keeps the health of providers, and removes that of deleted ones', () => {
   const health = healthOf()
   health.use([upstream(), upstream({ name: 'gone' })])
   const [kept, gone] = [health.providerOf(upstream()), health.providerOf(upstream({ name: 'gone' }))]
@@ -21,7 +21,7 @@ test('a reload keeps what is known of a provider, and forgets the ones that are 
   )
 })
 
-test('a reload puts another limit into force at once', () => {
+test('a reload applies another concurrency limit immediately', () => {
   const health = healthOf()
   health.use([upstream({ maxInFlight: 1 })])
   const { limiter } = health.providerOf(upstream())
@@ -37,7 +37,7 @@ test('a provider at another address is another provider', () => {
   assert.notEqual(health.providerOf(upstream({ baseUrl: 'http://elsewhere.test/v1' })), before)
 })
 
-test('what a model’s deployments come to is worked out once a reload', () => {
+test('the candidates of a model are computed once a reload', () => {
   const health = healthOf()
   const model = modelOf({ deployments: [deployment('up')] })
   const input = { health, provider: () => upstream() }
@@ -47,7 +47,7 @@ test('what a model’s deployments come to is worked out once a reload', () => {
   assert.notEqual(candidatesOf(model, input), first)
 })
 
-test('OVL-1: of the models of a provider the oldest idle ones are forgotten first [limit: deployments]', () => {
+test('OVL-1: the oldest idle models of a provider are forgotten first [limit: deployments]', () => {
   const provider = healthOf().providerOf(upstream())
   const busy = deploymentOf(provider, 'm0')
   busy.inFlight = 1
@@ -56,7 +56,7 @@ test('OVL-1: of the models of a provider the oldest idle ones are forgotten firs
   assert.equal(deploymentOf(provider, 'm0'), busy)
 })
 
-test('a provider without credentials is called with none', () => {
+test('a provider without credentials is called without one', () => {
   const health = healthOf()
   const bare = upstream({ credentials: [] })
   const { candidates } = candidatesOf(modelOf(), { health, provider: () => bare })

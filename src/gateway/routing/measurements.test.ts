@@ -21,7 +21,7 @@ test('a percentile is within 4 % of the sorted list’s, for any figures of one 
   )
 })
 
-test('what is newer counts more: half as much each minute', () => {
+test('newer measurements count more: weights halve each minute', () => {
   const percentiles = createPercentiles()
   for (let i = 0; i < 10; i++) record(percentiles, 100, 0)
   for (let i = 0; i < 4; i++) record(percentiles, 1000, 60_000)
@@ -30,7 +30,7 @@ test('what is newer counts more: half as much each minute', () => {
   assert.ok((percentile(percentiles, 0.5, 60_000) ?? 0) > 900)
 })
 
-test('after five minutes without a measurement nothing is known', () => {
+test('after five minutes without a measurement there is no figure', () => {
   const percentiles = createPercentiles()
   assert.equal(percentile(percentiles, 0.5, 0), undefined)
   record(percentiles, 100, 0)
@@ -45,7 +45,7 @@ test('weights stay finite over months', () => {
   assert.ok(Math.abs((percentile(percentiles, 0.5, now) ?? 0) - 199) < 10)
 })
 
-test('what other processes have measured counts as if it had been measured here', () => {
+test('measurements of other processes count like local ones', () => {
   const figure = fc.tuple(fc.double({ min: 1, max: 1_000_000, noNaN: true }), fc.integer({ min: 0, max: 100_000 }))
   const figures = fc.array(figure, { minLength: 1, maxLength: 50 })
   fc.assert(
@@ -70,7 +70,7 @@ test('what other processes have measured counts as if it had been measured here'
   )
 })
 
-test('what others have measured ends with the window, and with their silence', () => {
+test('measurements of others end with the window, and when the others stop reporting', () => {
   const theirs = createPercentiles()
   record(theirs, 100, 0)
   const snapshot = snapshotOf(theirs, 1000) ?? assert.fail()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createRetryBudget, earn, MIN_REPEATS, mayRepeat, refill, spend } from './retry-budget.ts'
 
-test('UP-2: whatever the order of calls, repeats are at most a share of the first calls and three', () => {
+test('UP-2: in any order of calls, retries are at most a share of the first calls plus three', () => {
   fc.assert(
     fc.property(
       fc.array(fc.boolean(), { maxLength: 400 }),
@@ -27,7 +27,7 @@ test('UP-2: whatever the order of calls, repeats are at most a share of the firs
   )
 })
 
-test('UP-2: what is saved up is bounded by what is under way, and an answer brings back three', () => {
+test('UP-2: the budget is limited by the calls in flight, and an answer restores three retries', () => {
   const budget = createRetryBudget()
   for (let i = 0; i < 1_000; i++) earn(budget, { share: 0.2, inFlight: 50 })
   assert.equal(Math.round(budget.tokens), 10)
@@ -37,6 +37,6 @@ test('UP-2: what is saved up is bounded by what is under way, and an answer brin
   assert.equal(budget.tokens, MIN_REPEATS)
 })
 
-test('a budget of nothing allows no repeat', () => {
+test('a budget of zero allows no retry', () => {
   assert.equal(mayRepeat(createRetryBudget(), 0), false)
 })

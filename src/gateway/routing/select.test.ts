@@ -119,7 +119,7 @@ for (const [name, providers, limit] of [
   ['alone', { a: {} }, Number.POSITIVE_INFINITY],
   ['with a fallback', TWO, 40],
 ] as const) {
-  test(`F5, UP-2, UP-4: a provider dead for 60 s at 100 rps, ${name}: at most 1.2 times the load, and back within 35 s`, async (t) => {
+  test(`F5, UP-2, UP-4: a provider that fails for 60 s at 100 rps, ${name}: at most 1.2 times the load, and recovered within 35 s`, async (t) => {
     let dead = true
     const plane = house(t, {
       answer: (host) => (host === 'a' && dead ? refusal(500) : good),
@@ -154,7 +154,7 @@ for (const [name, providers, limit] of [
   })
 }
 
-test('TM14, UP-4: a storm of requests that a provider refuses leaves the breaker closed', async (t) => {
+test('TM14, UP-4: many requests that a provider rejects leave the breaker closed', async (t) => {
   for (const script of [refusal(400), refusal(422), refusal(404), refusal(413)]) {
     t.mock.timers.reset()
     const plane = house(t, { answer: () => script })
@@ -164,7 +164,7 @@ test('TM14, UP-4: a storm of requests that a provider refuses leaves the breaker
   }
 })
 
-test('UP-4: clients that leave, and what we end ourselves, are no failures of the provider', async (t) => {
+test('UP-4: disconnects and interruptions are not failures of the provider', async (t) => {
   const plane = house(t, { answer: () => ({ head: HANGS }) })
   for (let i = 0; i < 20; i++) {
     const client = testClient()
@@ -180,7 +180,7 @@ test('UP-4: clients that leave, and what we end ourselves, are no failures of th
   )
 })
 
-test('UP-4: what a provider does because its clients ask it to does not eject it', async (t) => {
+test('UP-4: failures that clients script do not open the breaker', async (t) => {
   const source = { url: '', read: '' }
   const { provider } = upstreamOf({ transport: () => assert.fail() })
   const scripted = { ...provider, source, scripted: true }
@@ -193,7 +193,7 @@ test('UP-4: what a provider does because its clients ask it to does not eject it
   }
 })
 
-test('the last route is called nevertheless, once a request, and an answer brings it back', async (t) => {
+test('the last candidate is called once a request despite its open breaker, and an answer closes it', async (t) => {
   let dead = true
   const plane = house(t, { answer: () => (dead ? refusal(500) : good), maxAttempts: 3 })
   for (let i = 0; i < 5; i++) {
@@ -212,7 +212,7 @@ test('the last route is called nevertheless, once a request, and an answer bring
   assert.equal((await plane.ask()).route, 'a;model="m";why=only;outcome=answered')
 })
 
-test('the route names what was tried, what was skipped, and why', async (t) => {
+test('the route header names attempts, skipped candidates and the reasons', async (t) => {
   let dead = true
   const plane = house(t, { answer: (host) => (host === 'a' && dead ? refusal(502) : good), providers: TWO })
   assert.equal(
@@ -228,7 +228,7 @@ test('the route names what was tried, what was skipped, and why', async (t) => {
 
 const KEYS = { a: { credentials: ['k1', 'k2'] } }
 
-test('UP-3: one of two credentials cools down while the other serves', async (t) => {
+test('UP-3: one of two credentials cools down while the other is used', async (t) => {
   const limited = refusal(429, {}, { 'retry-after': '60' })
   const plane = house(t, { answer: (_, key) => (key === 'k1' ? limited : good), providers: KEYS, random: () => 0.999 })
   assert.equal((await plane.ask()).error, undefined)
@@ -245,7 +245,7 @@ test('UP-3: one of two credentials cools down while the other serves', async (t)
   assert.deepEqual(plane.calls(), ['a/k1', 'a/k2'])
 })
 
-test('a credential that was refused is not used for a minute, and its only other one is', async (t) => {
+test('a refused credential is not used for a minute; the other one is', async (t) => {
   const plane = house(t, {
     answer: (_, key) => (key === 'k1' ? refusal(401) : good),
     providers: KEYS,
@@ -255,7 +255,7 @@ test('a credential that was refused is not used for a minute, and its only other
   assert.deepEqual(plane.calls(), ['a/k1', 'a/k2', 'a/k2', 'a/k2'])
 })
 
-test('where no credential is accepted the first is tried again, once a request', async (t) => {
+test('if all credentials are refused, the first is retried once a request', async (t) => {
   const plane = house(t, { answer: () => refusal(401), providers: KEYS, random: () => 0.999 })
   assert.equal((await plane.ask()).error?.code, 'provider_credentials')
   assert.deepEqual(plane.calls().sort(), ['a/k1', 'a/k2'])
@@ -263,7 +263,7 @@ test('where no credential is accepted the first is tried again, once a request',
   assert.deepEqual(plane.calls(), ['a/k1'])
 })
 
-test('a refused credential moves on to every other credential and deployment, whatever the attempts and budgets are', async (t) => {
+test('after a refused credential every other credential and deployment is tried, whatever the attempts and budgets', async (t) => {
   const plane = house(t, {
     answer: (host, key) => (host === 'c' && key === 'k9' ? good : refusal(401)),
     providers: { ...KEYS, b: { credentials: ['k3', 'k4'] }, c: { credentials: ['k9'] } },
@@ -273,7 +273,7 @@ test('a refused credential moves on to every other credential and deployment, wh
   assert.deepEqual(plane.calls(), ['a/k1', 'a/k2', 'b/k3', 'b/k4', 'c/k9'])
 })
 
-test('two deployments under one credential: one that is refused for one model is tried for the other', async (t) => {
+test('of two deployments with one credential, the other is called if one model is refused', async (t) => {
   const plane = house(t, {
     answer: (_host, _key, { body }) => (body.includes('"m2"') ? good : refusal(403)),
     deployments: [deployment('a', { model: 'm', priority: 0 }), deployment('a', { model: 'm2', priority: 1 })],
@@ -283,7 +283,7 @@ test('two deployments under one credential: one that is refused for one model is
   assert.deepEqual(plane.calls(), ['a', 'a', 'a', 'a', 'a', 'a'])
 })
 
-test('UP-3: while all credentials are limited one request a second tries, and the others are told when', async (t) => {
+test('UP-3: while all credentials are limited, one request a second tries, and the others receive the error', async (t) => {
   const plane = house(t, { answer: () => refusal(429, {}, { 'retry-after': '30' }), providers: { a: {} } })
   await plane.ask()
   assert.equal(plane.calls().length, 1)
@@ -301,7 +301,7 @@ test('UP-3: while all credentials are limited one request a second tries, and th
   assert.ok(plane.calls().length <= 3)
 })
 
-test('TM14, UP-3: where a limit was about one request, the next one gets through, and all others after it', async (t) => {
+test('TM14, UP-3: if a limit applied to one request only, the next one succeeds, and all others after it', async (t) => {
   let limited = true
   const plane = house(t, { answer: () => (limited ? refusal(429, {}, { 'retry-after': '600' }) : good) })
   await plane.ask()
@@ -312,7 +312,7 @@ test('TM14, UP-3: where a limit was about one request, the next one gets through
   assert.deepEqual(plane.status().credentials[0]?.coolingUntil, { __proto__: null })
 })
 
-test('UP-3: what is limited for less than 2 s is waited for', async (t) => {
+test('UP-3: a cooldown of less than 2 s is awaited', async (t) => {
   let limited = true
   const plane = house(t, { answer: () => (limited ? refusal(429, {}, { 'retry-after': '5' }) : good) })
   await plane.ask()
@@ -336,7 +336,7 @@ function gate() {
   return { script, open: () => waiting.shift()?.(), size: () => waiting.length }
 }
 
-test('OVL-4: a full provider’s next place is another account’s, however many requests the first one has waiting', async (t) => {
+test('OVL-4: the next free call of a provider at its limit is another account’s, however many requests the first one queues', async (t) => {
   const { script, open } = gate()
   const plane = house(t, { answer: script, providers: { a: { maxInFlight: 1 } } })
   const ended: string[] = []
@@ -360,7 +360,7 @@ test('OVL-4: a full provider’s next place is another account’s, however many
   assert.deepEqual([ended.length, plane.status().inFlight, plane.status().queued], [103, 0, 0])
 })
 
-test('a full provider is skipped where another one has a place', async (t) => {
+test('a provider at its concurrency limit is skipped if another one has capacity', async (t) => {
   const { script, open } = gate()
   const plane = house(t, {
     answer: (host) => (host === 'a' ? script() : good),
@@ -373,7 +373,7 @@ test('a full provider is skipped where another one has a place', async (t) => {
   assert.equal((await first).error, undefined)
 })
 
-test('who waits for a place waits 10 s at most, and is gone at once when the client leaves [limit: queue-wait]', async (t) => {
+test('a request queues for at most 10 s, and leaves the queue when its client disconnects [limit: queue-wait]', async (t) => {
   const { script, open } = gate()
   const plane = house(t, { answer: script, providers: { a: { maxInFlight: 1 } } })
   const first = plane.ask()
@@ -395,14 +395,14 @@ test('who waits for a place waits 10 s at most, and is gone at once when the cli
   assert.deepEqual([plane.status().queued, plane.status().inFlight, plane.calls().length], [0, 0, 1])
 })
 
-test('a dead deployment’s repeats do not use up another provider’s concurrency limit or budget', async (t) => {
+test('retries of a failing deployment do not use another provider’s concurrency limit or budget', async (t) => {
   const plane = house(t, { answer: (host) => (host === 'a' ? refusal(503) : good), providers: TWO })
   for (let i = 0; i < 20; i++) assert.equal((await plane.ask()).error, undefined)
   assert.equal(plane.status('b').deployments[0]?.calls, 20)
   assert.equal(plane.status('a').deployments[0]?.calls, 5)
 })
 
-test('a status tells no secret and no word of the provider’s', async (t) => {
+test('a status contains no secret and no text of the provider', async (t) => {
   const secret = 'sk-very-secret'
   const plane = house(t, {
     answer: () => refusal(500, { message: `bad ${secret}: hello, hello` }),
@@ -426,7 +426,7 @@ const FATES: Readonly<Record<string, Script>> = {
   hangs: { head: HANGS },
 }
 
-test('INV-4: whatever providers do and whenever clients leave, every place is given back', async (t) => {
+test('INV-4: whatever providers and clients do, all concurrency is released', async (t) => {
   const fates = fc.array(fc.constantFrom(...Object.keys(FATES)), { minLength: 8, maxLength: 30 })
   await fc.assert(
     fc.asyncProperty(

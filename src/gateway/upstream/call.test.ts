@@ -87,7 +87,7 @@ const textOf = ({ events }: Outcome): string =>
 const typesOf = ({ events }: Outcome): string => events.map(({ type }) => type).join(' ')
 const JSON_HEAD = { 'content-type': 'application/json' }
 
-test('a call is sent to base URL and path with its own headers, the credential, and uncompressed', () => {
+test('a call is sent uncompressed to base URL and path, with its own headers and the credential', () => {
   const { exchange } = start(streamed(textChunks(1)), { baseUrl: 'https://host.test/deep/v1' })
   const { url, headers, body } = exchange.call
   assert.equal(url, 'https://host.test/deep/v1/chat/completions')
@@ -101,7 +101,7 @@ test('a call is sent to base URL and path with its own headers, the credential, 
   assert.equal(JSON.parse(body).model, 'theirs')
 })
 
-test('a version that ends the base URL and begins the path is taken once', () => {
+test('a version at the end of the base URL and the start of the path counts once', () => {
   const plain = upstreamOf({ transport: () => assert.fail() }).provider.protocol
   const protocol = {
     ...plain,
@@ -118,7 +118,7 @@ test('a version that ends the base URL and begins the path is taken once', () =>
   assert.equal(exchange.call.url, 'http://a.test/v1/v1beta/models/x:go')
 })
 
-test('events come as the network brought them, one network read at a time, the first ones at once', async () => {
+test('events arrive as the network delivers them, one read at a time, the first ones immediately', async () => {
   const { call, exchange } = start(streamed(textChunks(3)))
   await call.firstEvent
   const reads = exchange.reads
@@ -132,7 +132,7 @@ test('events come as the network brought them, one network read at a time, the f
   assert.deepEqual(second, [{ type: 'text', index: 0, text: 't1 ' }])
 })
 
-test('several events in one read are had at once', async () => {
+test('several events of one read arrive together', async () => {
   const { call } = start({ body: [textChunks(3).map(frame).join('') + frame('[DONE]')] })
   const into: ChatEvent[] = []
   await call.firstEvent
@@ -141,7 +141,7 @@ test('several events in one read are had at once', async () => {
   assert.equal(await call.next([]), false)
 })
 
-test('wherever the network cuts the bytes, the events are the same', async () => {
+test('the events are the same wherever the network divides the bytes', async () => {
   const bytes = Buffer.from(`: hello\r\n\r\n${[...textChunks(4), chunk({ content: 'ü€😀' })].map(frame).join('')}`)
   const all = Buffer.concat([bytes, Buffer.from(frame(chunk({}, 'stop')) + frame('[DONE]'))])
   const expected = (await play(start({ body: [all] }).call)).events
@@ -156,7 +156,7 @@ test('wherever the network cuts the bytes, the events are the same', async () =>
   )
 })
 
-test('after [DONE] the rest is read, so that the connection can serve again', async () => {
+test('after [DONE] the rest is read, so that the connection can be reused', async () => {
   const { call, exchange } = start({ body: [...textChunks(1).map(frame), frame('[DONE]'), ': bye\n\n', '\n'] })
   assert.equal((await play(call)).failure, undefined)
   await turn()
@@ -164,7 +164,7 @@ test('after [DONE] the rest is read, so that the connection can serve again', as
   assert.equal(exchange.reads, 4 + 1 + 2 + 1)
 })
 
-test('a provider that does not close after [DONE] is not waited for longer than a second [limit: provider-end]', async (t: TestContext) => {
+test('the end of a connection after [DONE] is awaited for at most a second [limit: provider-end]', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { call, exchange } = start({ body: [...textChunks(1).map(frame), frame('[DONE]'), HANGS] })
   assert.equal((await play(call)).failure, undefined)
@@ -174,7 +174,7 @@ test('a provider that does not close after [DONE] is not waited for longer than 
   assert.equal(exchange.aborted, true)
 })
 
-test('what a content type says does not matter: the first bytes decide between events and JSON', async () => {
+test('the first bytes, not the content type, decide between events and JSON', async () => {
   const events = [...textChunks(2).map(frame), frame('[DONE]')]
   for (const type of ['application/json', 'application/json; charset=utf-8', 'text/event-stream', 'text/plain', '']) {
     const outcome = await play(start({ headers: { 'content-type': type }, body: events }).call)
@@ -183,7 +183,7 @@ test('what a content type says does not matter: the first bytes decide between e
   assert.equal(textOf(await play(start({ headers: {}, body: events }).call)), 't0 t1 ')
 })
 
-test('a whole answer where a stream was asked for is read as one', async () => {
+test('a whole answer instead of a stream is read as one', async () => {
   const json = JSON.stringify(completion({ content: 'Hello' }))
   for (const body of [[json], [json.slice(0, 20), json.slice(20)], [`\n ${json}`]]) {
     const outcome = await play(start({ headers: JSON_HEAD, body }).call)
@@ -191,7 +191,7 @@ test('a whole answer where a stream was asked for is read as one', async () => {
   }
 })
 
-test('a whole answer is one', async () => {
+test('a whole answer is parsed', async () => {
   const { call, exchange } = start(whole(completion({ content: 'Hello' })), { request: { stream: false } })
   assert.equal(exchange.call.headers['accept'], 'application/json')
   assert.equal(textOf(await play(call)), 'Hello')
@@ -222,18 +222,18 @@ const KINDS: readonly (readonly [name: string, script: Script, kind: FailureKind
   ['a redirect', { status: 302, headers: { location: 'http://elsewhere.test' }, body: [] }, 'failed', 302],
 ]
 for (const [name, script, kind, status] of KINDS) {
-  test(`${name} in place of the first event is ${kind}`, async () => {
+  test(`${name} instead of the first event is ${kind}`, async () => {
     const { failure, early } = await play(start(script).call)
     assert.deepEqual([failure?.failure.kind, failure?.failure.status, early], [kind, status, true])
   })
 }
 
-test('UP-3: the wait that an error answer asks for is read', async () => {
+test('UP-3: the Retry-After of an error answer is read', async () => {
   const { failure } = await play(start(whole({}, 429, { 'retry-after': '7' })).call)
   assert.equal(failure?.failure.retryAfterMs, 7000)
 })
 
-test('the provider’s own error is told even where the connection broke behind it', async () => {
+test('the provider’s error is reported even if the connection broke after it', async () => {
   const body = [
     JSON.stringify({ error: { message: 'Too hot.', type: 'invalid_request_error' } }),
     new Error('ECONNRESET'),
@@ -242,7 +242,7 @@ test('the provider’s own error is told even where the connection broke behind 
   assert.equal(failure?.failure.message, 'Too hot.')
 })
 
-test('a credential that the provider quotes is told to nobody, also not in a stream', async () => {
+test('a credential that the provider quotes is never revealed, also not in a stream', async () => {
   const credential = 'q7Wx-secret'
   const error = {
     message: `${credential} is no key, ${credential}.`,
@@ -257,7 +257,7 @@ test('a credential that the provider quotes is told to nobody, also not in a str
   assert.equal(broken.failure?.message, '[redacted] is no key, [redacted].')
 })
 
-test('UP-6: of a large error answer the beginning is read, and what it says is not lost [limit: error-answer]', async () => {
+test('UP-6: the beginning of a large error answer is read and reported [limit: error-answer]', async () => {
   const filler = 'x'.repeat(16 * 1024)
   const body: Step[] = [
     `This model's maximum context length is 8192 tokens. `,
@@ -272,7 +272,7 @@ test('UP-6: of a large error answer the beginning is read, and what it says is n
 })
 
 for (const encoding of ['gzip', 'br', 'GZIP']) {
-  test(`F7: an answer in ${encoding} is refused unread`, async () => {
+  test(`F7: an answer in ${encoding} is rejected unread`, async () => {
     const headers = { 'content-type': 'text/event-stream', 'content-encoding': encoding }
     const { call, exchange } = start({ headers, body: ['x'] })
     const { failure } = await play(call)
@@ -302,7 +302,7 @@ const AFTER_TEXT: readonly (readonly [name: string, body: readonly Step[], kind:
   ['an event that is too large', [said, frame(chunk({ content: 'x'.repeat(MAX_EVENT_BYTES) })), HANGS], 'failed'],
 ]
 for (const [name, body, kind] of AFTER_TEXT) {
-  test(`SSE-2: after ${name} the text before it is delivered, then the failure, and the connection is gone [limit: event]`, async () => {
+  test(`SSE-2: after ${name} the text before it is delivered, then the failure, and the connection is closed [limit: event]`, async () => {
     const { call, exchange } = start({ body })
     const outcome = await play(call)
     assert.deepEqual([textOf(outcome), outcome.early, outcome.failure?.failure.kind], ['said', false, kind])
@@ -311,14 +311,14 @@ for (const [name, body, kind] of AFTER_TEXT) {
   })
 }
 
-test('INV-7: usage that comes together with a failure is delivered before it', async () => {
+test('INV-7: usage that arrives together with a failure is delivered before it', async () => {
   const billed = { ...usageChunk(counts(1000, 7)), error: { message: 'x' } }
   const outcome = await play(start({ body: [said, frame(billed)] }).call)
   assert.equal(typesOf(outcome), 'text usage')
   assert.ok(outcome.failure)
 })
 
-test('UP-1: usage alone does not make an answer that has begun, wherever the network cuts', async () => {
+test('UP-1: usage alone does not begin an answer, wherever the network divides the bytes', async () => {
   const billed = frame(usageChunk(counts(1000, 1)))
   const fault = frame({ error: { message: 'x' } })
   for (const body of [
@@ -335,12 +335,12 @@ test('UP-1: usage alone does not make an answer that has begun, wherever the net
   assert.deepEqual([typesOf(late), late.failure], ['usage text finish usage', undefined])
 })
 
-test('decisions 1: a connection that breaks after every finish reason is a complete answer', async () => {
+test('decisions 1: a connection that breaks after every finish reason leaves a complete answer', async () => {
   const outcome = await play(start({ body: [said, frame(chunk({}, 'stop')), broken] }).call)
   assert.deepEqual([typesOf(outcome), outcome.failure], ['text finish', undefined])
 })
 
-test('UP-6: a stream beyond the cap is cut, and so is a whole answer [limit: answer]', async () => {
+test('UP-6: a stream and a whole answer above the limit are cut [limit: answer]', async () => {
   const block = Buffer.from(frame(chunk({ content: 'x'.repeat(512 * 1024) })))
   const body = Array.from({ length: Math.ceil(MAX_COMPLETION_BYTES / block.length) + 1 }, () => block)
   const streamedOutcome = await play(start({ body }).call)
@@ -350,7 +350,7 @@ test('UP-6: a stream beyond the cap is cut, and so is a whole answer [limit: ans
   assert.equal(exchange.aborted, true)
 })
 
-test('the cap counts what was read before the form of the answer was known', async () => {
+test('the limit includes the bytes that were read before the form of the answer was known', async () => {
   const first = Buffer.from(`{"x":"${'x'.repeat(MAX_COMPLETION_BYTES / 2)}`)
   const rest = Buffer.alloc(MAX_COMPLETION_BYTES / 2 + 1024, 120)
   const { failure } = await play(start({ headers: JSON_HEAD, body: [first, rest, '"}'] }).call)
@@ -379,7 +379,7 @@ const WAITS: readonly Wait[] = [
   },
 ]
 for (const { name, body, message, afterMs, stream } of WAITS) {
-  test(`R-A7, R-A8: ${name} ends the call when its wait is over, under that wait’s name`, async (t: TestContext) => {
+  test(`R-A7, R-A8: ${name} ends the call when its timeout expires, under that timeout’s name`, async (t: TestContext) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 })
     const { call, exchange } = start({ body }, { timeouts: waits, clock: () => Date.now(), request: { stream } })
     const outcome = play(call)
@@ -392,7 +392,7 @@ for (const { name, body, message, afterMs, stream } of WAITS) {
   })
 }
 
-test('R-A7: a provider that is silent once its slow reader has come back is idle', async (t: TestContext) => {
+test('R-A7: a provider that stays silent after its slow reader has returned is idle', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 0 })
   const { call, exchange } = start({ body: [said, HANGS] }, { timeouts: waits, clock: () => Date.now() })
   await call.firstEvent
@@ -405,7 +405,7 @@ test('R-A7: a provider that is silent once its slow reader has come back is idle
   await assert.rejects(rest, /stopped sending/)
 })
 
-test('R-A12: an aborted call ends what waits for it, whenever it is aborted', async () => {
+test('R-A12: an aborted call ends everything that waits for it, at any time', async () => {
   for (const script of [{ head: HANGS }, { body: [HANGS] }, { body: [said, HANGS] }] satisfies Script[]) {
     const { call, exchange } = start(script)
     const outcome = play(call)
@@ -417,7 +417,7 @@ test('R-A12: an aborted call ends what waits for it, whenever it is aborted', as
   }
 })
 
-test('a call whose credential takes time is sent once it is there', async () => {
+test('a call whose credential takes time is sent when the credential is available', async () => {
   const key = Promise.withResolvers<void>()
   const authorize: Authorize = async ({ headers }) => {
     await key.promise
@@ -431,7 +431,7 @@ test('a call whose credential takes time is sent once it is there', async () => 
   assert.equal(exchanges[0]?.call.headers['authorization'], 'Bearer late')
 })
 
-test('INV-5: a call that is aborted before its credential is there is never sent', async () => {
+test('INV-5: a call that is aborted before its credential is available is never sent', async () => {
   const key = Promise.withResolvers<void>()
   const { call, exchanges } = start(streamed(textChunks(1)), { authorize: () => key.promise })
   call.abort()
@@ -440,14 +440,14 @@ test('INV-5: a call that is aborted before its credential is there is never sent
   assert.equal(exchanges.length, 0)
 })
 
-test('a credential that cannot be had is the reason given', async () => {
+test('a missing credential is the reported reason', async () => {
   const failure = new ProviderError({ kind: 'credentials', message: 'No token.', status: 0 })
   const { call, exchanges } = start(streamed([]), { authorize: () => Promise.reject(failure) })
   await assert.rejects(call.firstEvent, failure)
   assert.equal(exchanges.length, 0)
 })
 
-test('what is dropped or bent for a provider is told', () => {
+test('parameters that are dropped or changed for a provider are reported', () => {
   const protocol = openaiChat({ temperatureRange: [0, 1] })
   assert.deepEqual(start(streamed([]), { protocol, request: { temperature: 2 } }).call.warnings, ['temperature'])
   assert.deepEqual(start(streamed([]), { protocol, request: { temperature: 1 } }).call.warnings, [])

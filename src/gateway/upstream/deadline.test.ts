@@ -28,7 +28,7 @@ function start(t: TestContext, waits: Partial<UpstreamTimeouts>): Watched {
   return { deadline, fired, advance }
 }
 
-test('R-A8: without any event the first wait runs out, to the millisecond and once', (t) => {
+test('R-A8: without any event the first-byte timeout expires, to the millisecond and once', (t) => {
   const { deadline, fired, advance } = start(t, {})
   advance(599)
   assert.deepEqual([fired, deadline.expired()], [[], undefined])
@@ -39,7 +39,7 @@ test('R-A8: without any event the first wait runs out, to the millisecond and on
   assert.equal(fired.length, 1)
 })
 
-test('R-A10: the first wait does not cut an answer that has begun', (t) => {
+test('R-A10: the first-byte timeout does not end an answer that has begun', (t) => {
   const { deadline, fired, advance } = start(t, {})
   for (let i = 0; i < 20; i++) {
     advance(100)
@@ -48,7 +48,7 @@ test('R-A10: the first wait does not cut an answer that has begun', (t) => {
   assert.deepEqual(fired, [])
 })
 
-test('R-A7: an idle wait shorter than the first one counts from the last event', (t) => {
+test('R-A7: an idle timeout shorter than the first-byte timeout counts from the last event', (t) => {
   const { deadline, fired, advance } = start(t, {})
   advance(10)
   deadline.progress()
@@ -60,7 +60,7 @@ test('R-A7: an idle wait shorter than the first one counts from the last event',
   assert.deepEqual(fired, ['idle 360'])
 })
 
-test('an idle wait longer than the first one counts as well', (t) => {
+test('an idle timeout longer than the first-byte timeout applies as well', (t) => {
   const { deadline, fired, advance } = start(t, { firstByte: 50, idle: 400 })
   advance(49)
   deadline.progress()
@@ -70,7 +70,7 @@ test('an idle wait longer than the first one counts as well', (t) => {
   assert.deepEqual(fired, ['idle 449'])
 })
 
-test('the total runs out however much comes', (t) => {
+test('the total timeout expires however much arrives', (t) => {
   const { deadline, fired, advance } = start(t, { total: 1000 })
   for (let i = 0; i < 30; i++) {
     advance(50)
@@ -79,13 +79,13 @@ test('the total runs out however much comes', (t) => {
   assert.deepEqual(fired, ['total 1000'])
 })
 
-test('a total shorter than the first wait is the one that runs out', (t) => {
+test('a total timeout shorter than the first-byte timeout expires first', (t) => {
   const { fired, advance } = start(t, { total: 100 })
   advance(1000)
   assert.deepEqual(fired, ['total 100'])
 })
 
-test('OVL-3: while the reader is busy the provider’s silence does not count, the total does', (t) => {
+test('OVL-3: while the reader is busy the provider’s silence does not count, the total timeout does', (t) => {
   const { deadline, fired, advance } = start(t, { total: 5000 })
   deadline.progress()
   deadline.suspend()
@@ -95,7 +95,7 @@ test('OVL-3: while the reader is busy the provider’s silence does not count, t
   assert.deepEqual(fired, ['total 5000'])
 })
 
-test('R-A7: a provider that falls silent after a busy reader has come back is idle from then on', (t) => {
+test('R-A7: a provider that falls silent after a busy reader has returned is idle from then on', (t) => {
   const { deadline, fired, advance } = start(t, {})
   deadline.progress()
   deadline.suspend()
@@ -107,7 +107,7 @@ test('R-A7: a provider that falls silent after a busy reader has come back is id
   assert.deepEqual(fired, ['idle 1200'])
 })
 
-test('resuming what was not suspended grants no time', (t) => {
+test('resuming without a suspension grants no time', (t) => {
   const { deadline, fired, advance } = start(t, {})
   deadline.progress()
   advance(150)
@@ -116,7 +116,7 @@ test('resuming what was not suspended grants no time', (t) => {
   assert.deepEqual(fired, ['idle 200'])
 })
 
-test('nothing runs out once it is cleared, also when something still comes', (t) => {
+test('no timeout expires after it is cleared, even if data arrives', (t) => {
   for (const begun of [false, true]) {
     const { deadline, fired, advance } = start(t, {})
     if (begun) deadline.progress()
@@ -134,7 +134,7 @@ const steps = fc.array(
   { maxLength: 30 },
 )
 
-test('for any history the wait that runs out, and when, is what the rules say', (t) => {
+test('for any history the expired timeout and its time follow the rules', (t) => {
   fc.assert(
     fc.property(waits, fc.integer({ min: 1, max: 400 }), steps, ({ firstByte, idle }, total, history) => {
       const { deadline, fired, advance } = start(t, { firstByte, idle, total })

@@ -54,7 +54,7 @@ for (const { kind, status, code, answered, tried } of TABLE) {
   })
 }
 
-test('the provider’s own words and parameter are shown only where they are about the request', () => {
+test('the provider’s message and parameter are shown only if they are about the request', () => {
   for (const { kind, status, answered } of TABLE) {
     const told = toGatewayError(failure(kind, { status, param: 'temperature' }), 'up')
     const isAboutRequest = answered === 400
@@ -63,7 +63,7 @@ test('the provider’s own words and parameter are shown only where they are abo
   }
 })
 
-test('a failure of our own making says what happened, with the provider’s name', () => {
+test('a failure of the gateway says what happened, with the provider’s name', () => {
   const told = (message: string, name?: string): string =>
     toGatewayError(failure('failed', { status: 0, message }), name).message
   assert.equal(told('The provider stopped sending.', 'up'), "The provider 'up' stopped sending.")
@@ -78,11 +78,11 @@ test('every message names the provider, and none is empty', () => {
   assert.equal(toGatewayError(failure('rejected', { message: '' }), 'up').message, 'The provider refused the request.')
 })
 
-test('UP-3: how long the provider asks to wait is passed on', () => {
+test('UP-3: the provider’s Retry-After is passed on', () => {
   assert.equal(toGatewayError(failure('rate_limited', { retryAfterMs: 7000 }), 'up').retryAfterMs, 7000)
 })
 
-test('what is no provider’s failure is never tried again, and shows nothing of itself', () => {
+test('other errors are never retried, and reveal nothing', () => {
   const bug = new TypeError('x is not a function')
   assert.equal(mayBeTriedElsewhere(bug) || mayBeTriedAgain(bug), false)
   const told = toGatewayError(bug, 'up')

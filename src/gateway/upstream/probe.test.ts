@@ -30,7 +30,7 @@ function probe(config: Partial<ProviderConfig>, { name = 'mine', waitMs = LONG_M
   return probeProvider(resolveProvider(name, { ...REST, api_key: SECRET, ...config }), waitMs)
 }
 
-test('one GET asks for the list of models, where the protocol has it, with the first key', async (t) => {
+test('one GET requests the list of models, if the protocol has one, with the first key', async (t) => {
   const { seen, url } = await serve(t, 200)
   for (const config of [
     { protocol: 'openai', base_url: `${url}/v1`, api_key: undefined, api_keys: ['first', 'second'] },
@@ -49,7 +49,7 @@ test('one GET asks for the list of models, where the protocol has it, with the f
   assert.equal(gemini?.['x-goog-api-key'], SECRET)
 })
 
-test('an answer tells of the key, of limits and of failures by its status', async (t) => {
+test('the status of an answer tells about the key, limits and failures', async (t) => {
   for (const [status, kind] of [
     [204, 'answered'],
     [302, 'answered'],
@@ -65,13 +65,13 @@ test('an answer tells of the key, of limits and of failures by its status', asyn
   }
 })
 
-test('a refusal tells nothing of the key where there is no list of models', async (t) => {
+test('a refusal proves nothing about the key without a list of models', async (t) => {
   const { url } = await serve(t, 403)
   const config = { protocol: 'bedrock', region: 'eu-central-1', base_url: url, api_key: `AKIAEXAMPLE:${SECRET}` }
   assert.deepEqual(await probe(config), { kind: 'answered', status: 403 })
 })
 
-test('nothing is sent without a key where one is needed, nor to what is built in', async () => {
+test('nothing is sent without a required key, nor to a built-in provider', async () => {
   assert.deepEqual(await probe({ api_key: undefined }, { name: 'openai' }), {
     kind: 'no_key',
     variable: 'OPENAI_API_KEY',
@@ -81,7 +81,7 @@ test('nothing is sent without a key where one is needed, nor to what is built in
   assert.deepEqual(await probe(nowhere, { name: 'vertex' }), { kind: 'no_credential' })
 })
 
-test('who is not there is told by a code, without a word of the call; who says nothing, when the time is over', async (t) => {
+test('an unreachable host is reported by a code without details of the call; a silent one, when the time is over', async (t) => {
   const gone = await serve(t, 200)
   gone.server.close()
   assert.deepEqual(await probe({ protocol: 'openai', base_url: gone.url }), {

@@ -35,7 +35,7 @@ async function callOnce(upstreams: Upstreams, name: string): Promise<void> {
   await turn() // the pool knows of the end a moment later
 }
 
-test('providers are found by the operator’s name, and no other is', (t) => {
+test('providers are found by the operator’s name only', (t) => {
   const upstreams = open(t, [configured('a', 'http://a.test'), configured('b', 'http://b.test')])
   assert.deepEqual(upstreams.names, new Set(['a', 'b']))
   assert.equal(upstreams.find('a')?.baseUrl, 'http://a.test/v1')
@@ -50,7 +50,7 @@ test('a provider that is not reached over HTTP keeps its own transport', (t) => 
   assert.equal(upstreams.find('own')?.transport, nowhere)
 })
 
-test('connections outlive a reload that does not concern them, and not one that does', async (t) => {
+test('connections survive a reload that does not change them, and no other', async (t) => {
   const fake = await fakeProvider(t)
   const upstreams = open(t, [configured('a', fake.url)])
   await callOnce(upstreams, 'a')
@@ -66,7 +66,7 @@ test('connections outlive a reload that does not concern them, and not one that 
   assert.deepEqual(upstreams.names, new Set(['a']))
 })
 
-test('a call under way ends on the connection it has, although its provider is gone from the configuration', async (t) => {
+test('a call in flight continues on its connection after its provider is removed from the configuration', async (t) => {
   const goOn = Promise.withResolvers<void>()
   const fake = await startFakeProvider(async (_, reply) => {
     reply.head(200)
@@ -86,7 +86,7 @@ test('a call under way ends on the connection it has, although its provider is g
   assert.equal(text, 'begun, ended')
 })
 
-test('two names for one address have connections of their own', async (t) => {
+test('two names for one address have their own connections', async (t) => {
   const fake = await fakeProvider(t)
   const upstreams = open(t, [configured('a', fake.url), configured('b', fake.url)])
   assert.notEqual(upstreams.find('a')?.transport, upstreams.find('b')?.transport)

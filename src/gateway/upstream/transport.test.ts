@@ -57,7 +57,7 @@ async function rawServer(t: TestContext, onSocket: (socket: Socket) => void): Pr
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }
 
-test('a call arrives as it was made, and its answer as it was given', async (t) => {
+test('a call and its answer arrive unchanged', async (t) => {
   const fake = await provider(t, async (_, reply) => {
     reply.head(418, { 'x-one': 'a', 'Content-Type': 'text/plain' })
     reply.end('short and stout')
@@ -74,7 +74,7 @@ test('a call arrives as it was made, and its answer as it was given', async (t) 
   assert.equal(call.headers['content-length'], String(Buffer.byteLength(body)))
 })
 
-test('EDGE-4: nothing is sent that the call does not name but what HTTP needs', async (t) => {
+test('EDGE-4: only the call’s own headers and those that HTTP requires are sent', async (t) => {
   const fake = await provider(t, ordinary)
   await readAll(transportTo(t, fake.url)(callOf(fake.url)))
   const { headers } = await fake.call(0)
@@ -100,7 +100,7 @@ test('an informational head is not the answer', async (t) => {
   assert.equal(String(await readAll(exchange)), 'ok')
 })
 
-test('bytes are had as soon as they are there', async (t) => {
+test('bytes are available as soon as they arrive', async (t) => {
   const next = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const fake = await provider(t, async (_, reply) => {
     reply.head(200, SSE_HEAD)
@@ -119,7 +119,7 @@ test('bytes are had as soon as they are there', async (t) => {
   assert.equal(await exchange.read(), undefined)
 })
 
-test('OVL-3, F10: what is not read is not taken from the network beyond the cap, and all of it comes in the end [limit: unread]', async (t) => {
+test('OVL-3, F10: unread bytes above the limit stay in the network, and all arrive in the end [limit: unread]', async (t) => {
   const block = Buffer.alloc(16 * 1024 * 1024)
   for (let i = 0; i < block.length; i += 4) block.writeUInt32LE(i, i)
   const fake = await provider(t, async (_, reply) => {
@@ -144,7 +144,7 @@ test('OVL-3, F10: what is not read is not taken from the network beyond the cap,
   assert.ok(Buffer.concat(parts).equals(block))
 })
 
-test('R-A12: aborting in the middle of a body destroys the connection, and what waits for bytes is told', async (t) => {
+test('R-A12: aborting during a body destroys the connection, and waiting readers receive the error', async (t) => {
   const fake = await provider(t, async (_, reply) => {
     reply.head(200, SSE_HEAD)
     await reply.write('first')
@@ -160,7 +160,7 @@ test('R-A12: aborting in the middle of a body destroys the connection, and what 
   assert.ok(call.abortedAtMs !== undefined)
 })
 
-test('R-A12: aborting while the provider is made to wait destroys the connection as well', async (t) => {
+test('R-A12: aborting while the provider is paused destroys the connection as well', async (t) => {
   const fake = await provider(t, async (_, reply) => {
     reply.head(200, { 'content-type': 'application/octet-stream' })
     while (await reply.write(Buffer.alloc(1024 * 1024)));
@@ -174,7 +174,7 @@ test('R-A12: aborting while the provider is made to wait destroys the connection
   assert.ok(call.abortedAtMs !== undefined)
 })
 
-test('R-A4: aborting before the head comes destroys the connection', async (t) => {
+test('R-A4: aborting before the head arrives destroys the connection', async (t) => {
   const fake = await provider(t, () => {})
   const exchange = transportTo(t, fake.url)(callOf(fake.url))
   const call = await fake.call(0)
@@ -184,7 +184,7 @@ test('R-A4: aborting before the head comes destroys the connection', async (t) =
   assert.ok(call.abortedAtMs !== undefined)
 })
 
-test('INV-5: a call that is aborted before there is a connection is never sent', async (t) => {
+test('INV-5: a call that is aborted before it has a connection is never sent', async (t) => {
   const fake = await provider(t, ordinary)
   const transport = transportTo(t, fake.url)
   const aborted = transport(callOf(fake.url, '"aborted"'))
@@ -198,7 +198,7 @@ test('INV-5: a call that is aborted before there is a connection is never sent',
   )
 })
 
-test('aborting after the end does nothing: the connection serves the next call', async (t) => {
+test('aborting after the end has no effect: the connection is reused', async (t) => {
   const fake = await provider(t, ordinary)
   const transport = transportTo(t, fake.url)
   const first = transport(callOf(fake.url))
@@ -209,7 +209,7 @@ test('aborting after the end does nothing: the connection serves the next call',
   assert.equal(fake.calls[0]?.callerPort, fake.calls[1]?.callerPort)
 })
 
-test('what was received before an abort can still be read', async (t) => {
+test('bytes that were received before an abort can still be read', async (t) => {
   const fake = await provider(t, async (_, reply) => {
     reply.head(200, SSE_HEAD)
     await reply.write('first')
@@ -262,7 +262,7 @@ const HEADLESS: readonly (readonly [name: string, answer: (socket: Socket) => vo
   ],
 ]
 for (const [name, answer] of HEADLESS) {
-  test(`${name} in place of a head is a failure [limit: provider-headers]`, async (t) => {
+  test(`${name} instead of a head is a failure [limit: provider-headers]`, async (t) => {
     const { url } = await rawServer(t, (socket) => void socket.once('data', () => answer(socket)))
     const exchange = transportTo(t, url)(callOf(url))
     await assert.rejects(exchange.head)
@@ -270,7 +270,7 @@ for (const [name, answer] of HEADLESS) {
   })
 }
 
-test('headers just within the cap are taken', async (t) => {
+test('headers within the limit are accepted', async (t) => {
   const value = 'x'.repeat(MAX_UPSTREAM_HEADER_BYTES - 200)
   const { url } = await rawServer(t, (socket) => {
     socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\nX-Big: ${value}\r\nContent-Length: 0\r\n\r\n`))
@@ -278,19 +278,19 @@ test('headers just within the cap are taken', async (t) => {
   assert.equal((await transportTo(t, url)(callOf(url)).head).headers['x-big'], value)
 })
 
-test('nobody listening is a failure', async (t) => {
+test('a refused connection is a failure', async (t) => {
   const { url, server } = await rawServer(t, () => {})
   await new Promise((resolve) => server.close(resolve))
   await assert.rejects(transportTo(t, url)(callOf(url)).head, { code: 'ECONNREFUSED' })
 })
 
-test('R-A8: a connection that does not come about in time is a failure of its own', async (t) => {
+test('R-A8: a connection that is not open in time is a failure of its own', async (t) => {
   const { url } = await rawServer(t, () => {}) // takes connections and never says a word of TLS
   const exchange = transportTo(t, url.replace('http:', 'https:'), 20)(callOf(url.replace('http:', 'https:')))
   await assert.rejects(exchange.head, { code: 'UND_ERR_CONNECT_TIMEOUT' })
 })
 
-test('calls at once have connections of their own', async (t) => {
+test('concurrent calls have their own connections', async (t) => {
   const all = Promise.withResolvers<void>()
   const fake = await provider(t, async (_, reply) => {
     if (fake.calls.length === 5) all.resolve()
@@ -339,7 +339,7 @@ async function streamOnce(fake: FakeProvider, transport: Transport): Promise<Cha
   return events
 }
 
-test('after [DONE] the connection serves the next call, also when the body ends a little later', async (t) => {
+test('after [DONE] the connection is reused, even if the body ends a little later', async (t) => {
   const fake = await provider(t, async (_, reply) => {
     reply.head(200, SSE_HEAD)
     if (!(await sendFrames(reply, textChunks(3)))) return
@@ -352,7 +352,7 @@ test('after [DONE] the connection serves the next call, also when the body ends 
   assert.equal(new Set(fake.calls.map(({ callerPort }) => callerPort)).size, 1)
 })
 
-test('R-A5: a connection whose answer broke off is not used again', async (t) => {
+test('R-A5: a connection whose answer broke off is not reused', async (t) => {
   const fake = await provider(t, async (_, reply) => {
     reply.head(200, SSE_HEAD)
     await sendFrames(reply, textChunks(3).slice(0, 2))
@@ -368,7 +368,7 @@ test('R-A5: a connection whose answer broke off is not used again', async (t) =>
   assert.notEqual(fake.calls[1]?.callerPort, broken.callerPort)
 })
 
-test('closing waits for calls under way, and then there is no connection left', async (t) => {
+test('closing waits for calls in flight and leaves no connection', async (t) => {
   const goOn = Promise.withResolvers<void>()
   const fake = await provider(t, async (_, reply) => {
     reply.head(200)
@@ -384,7 +384,7 @@ test('closing waits for calls under way, and then there is no connection left', 
   await closed
 })
 
-test('LED-3: that a call is sent is said once, before the provider has a byte of it', async (t) => {
+test('LED-3: the sending of a call is reported once, before the provider receives a byte', async (t) => {
   const said: string[] = []
   const fake = await provider(t, async (_, reply) => {
     said.push('arrived')
@@ -399,14 +399,14 @@ test('LED-3: that a call is sent is said once, before the provider has a byte of
   }
 })
 
-test('INV-5: what has no connection is not sent', async (t) => {
+test('INV-5: a call without a connection is not sent', async (t) => {
   const { url, server } = await rawServer(t, () => {})
   await new Promise((resolve) => server.close(resolve))
   const refused = transportTo(t, url)(callOf(url), () => assert.fail('sent'))
   await assert.rejects(refused.head)
 })
 
-test('INV-5: what is aborted before there is a connection is not sent', async (t) => {
+test('INV-5: a call that is aborted before it has a connection is not sent', async (t) => {
   const { url } = await rawServer(t, () => {})
   const exchange = transportTo(t, url)(callOf(url), () => assert.fail('sent'))
   exchange.abort()

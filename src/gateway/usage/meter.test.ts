@@ -27,7 +27,7 @@ function measured(usages: readonly CallUsage[], request: ChatRequest = requestOf
   return measure({ usages, request, bounds: BOUNDS, countTokens: countQuarters })
 }
 
-test('R-C2: the provider’s figures win over any count of ours, and need none', () => {
+test('R-C2: the provider’s figures take precedence over our own count, which is not needed', () => {
   const call = branchOf(text('x'.repeat(48)), finish(), usage({ promptTokens: 7, completionTokens: 3 }))
   const counted = measure({
     usages: [call],
@@ -38,7 +38,7 @@ test('R-C2: the provider’s figures win over any count of ours, and need none',
   assert.deepEqual(counted, { usage: { promptTokens: 7, completionTokens: 3 }, source: 'provider' })
 })
 
-test('R-C8, TM15: of several snapshots the greatest figure of each field counts, and nothing is added', () => {
+test('R-C8, TM15: of several reports the greatest figure of each field counts, and nothing is added up', () => {
   const call = branchOf(
     usage({ promptTokens: 100, completionTokens: 1, cachedTokens: 40 }),
     text('a'),
@@ -53,12 +53,12 @@ test('R-C8, TM15: of several snapshots the greatest figure of each field counts,
   })
 })
 
-test('R-C3: usage before the finish counts as well as usage after it', () => {
+test('R-C3: usage before the finish counts like usage after it', () => {
   const call = branchOf(text('a'), usage({ promptTokens: 5, completionTokens: 1 }), finish())
   assert.deepEqual(measured([call]), { usage: { promptTokens: 5, completionTokens: 1 }, source: 'provider' })
 })
 
-test('without usage all that was generated and the whole prompt are counted, marked as an estimate', async () => {
+test('without usage all output and the whole prompt are counted, marked as an estimate', async () => {
   const call = branchOf(
     { type: 'reasoning', index: 0, text: 'r'.repeat(8) },
     text('t'.repeat(8)),
@@ -75,7 +75,7 @@ test('without usage all that was generated and the whole prompt are counted, mar
   })
 })
 
-test('everything of the request that a model reads is in the estimate of the prompt', async () => {
+test('the estimate of the prompt includes all parts that a model reads', async () => {
   const asked: string[] = []
   const request = requestOf({
     messages: [
@@ -106,7 +106,7 @@ test('everything of the request that a model reads is in the estimate of the pro
   assert.ok(!prompt.includes('URL'), 'an image is no text')
 })
 
-test('INV-7: a snapshot before the end is a lower bound of what was generated, and its prompt figure stands', async () => {
+test('INV-7: a report before the end is a lower bound of the output, and its prompt figure is final', async () => {
   const begun = usage({ promptTokens: 1000, completionTokens: 1, cachedTokens: 900 })
   assert.deepEqual(await measured([branchOf(begun, text('x'.repeat(80)))]), {
     usage: { promptTokens: 1000, completionTokens: 20, cachedTokens: 900 },
@@ -116,7 +116,7 @@ test('INV-7: a snapshot before the end is a lower bound of what was generated, a
   assert.deepEqual((await measured([branchOf(text('x'.repeat(80)), late)])).usage.completionTokens, 50)
 })
 
-test('the prompt is not counted where the provider said it', async () => {
+test('the prompt is not counted if the provider reported it', async () => {
   const asked: string[] = []
   const countTokens = (said: string): Promise<number> => {
     asked.push(said)
@@ -127,7 +127,7 @@ test('the prompt is not counted where the provider said it', async () => {
   assert.deepEqual(asked, ['abc'])
 })
 
-test('text beyond what is kept is counted in proportion [limit: kept-text]', async () => {
+test('text beyond the kept part is extrapolated [limit: kept-text]', async () => {
   const call = createCallUsage()
   const piece = 'x'.repeat(1024)
   for (let length = 0; length < 4 * MAX_KEPT_TEXT; length += piece.length) meter(call, text(piece))
@@ -149,7 +149,7 @@ test('several calls are summed: each paid for its own prompt', () => {
   })
 })
 
-test('of several calls only the unreported ones are estimated, and then the whole is an estimate', async () => {
+test('of several calls only the unreported ones are estimated, which makes the whole an estimate', async () => {
   const reported = branchOf(text('a'), finish(), usage({ promptTokens: 10, completionTokens: 1 }))
   const request = requestOf({ messages: [{ role: 'user', content: 'y'.repeat(395) }] })
   assert.deepEqual(await measured([reported, branchOf(text('x'.repeat(40)))], request), {
@@ -158,7 +158,7 @@ test('of several calls only the unreported ones are estimated, and then the whol
   })
 })
 
-test('whether anything was generated is told by text or by the provider’s figure', () => {
+test('text or the provider’s figure shows whether anything was generated', () => {
   assert.equal(generatedAnything([createCallUsage()]), false)
   assert.equal(generatedAnything([branchOf(usage({ promptTokens: 100, completionTokens: 0 }))]), false)
   assert.equal(generatedAnything([branchOf(usage({ completionTokens: 1 }))]), true)
@@ -179,7 +179,7 @@ const figures = fc.record({
 })
 type Figures = typeof figures extends fc.Arbitrary<infer Value> ? Value : never
 
-test('the sum over calls adds up uses of tools by name, and names the service tier of the last call that has one', () => {
+test('the sum over calls adds uses of tools by name, and has the service tier of the last call with one', () => {
   const one = { promptTokens: 1, completionTokens: 1, serverToolUses: { web_search: 2 }, serviceTier: 'flex' }
   const other = { promptTokens: 2, completionTokens: 2, serverToolUses: { web_search: 1, code_execution: 4 } }
   const usages = [one, other].map((figures) => branchOf(text('a'), usage(figures), finish()))
@@ -212,7 +212,7 @@ const NARROW: Bounds = { promptTokens: 10, mediaTokens: 0, promptLimit: 500, out
 const heldAgainst = (call: CallUsage, bounds: Bounds = NARROW): Promise<Measured> | Measured =>
   measure({ usages: [call], request: requestOf(), bounds, countTokens: countQuarters })
 
-test('F8, TM15: figures within what was asked are believed, also where little text came', async () => {
+test('F8, TM15: figures within the request’s limits are accepted, even with little text', async () => {
   for (const counted of [
     { promptTokens: 7, completionTokens: 100 },
     { promptTokens: 500, completionTokens: 1 },
@@ -224,7 +224,7 @@ test('F8, TM15: figures within what was asked are believed, also where little te
   }
 })
 
-test('F8, TM15: more tokens than were asked for are charged at the limit, and marked', async () => {
+test('F8, TM15: more tokens than requested are charged at the limit, and marked', async () => {
   for (const lie of [101, 1e12, Number.MAX_SAFE_INTEGER * 3]) {
     const reported = { promptTokens: 7, completionTokens: lie, reasoningTokens: lie }
     assert.deepEqual(await heldAgainst(branchOf(text('hi'), finish(), usage(reported))), {
@@ -235,7 +235,7 @@ test('F8, TM15: more tokens than were asked for are charged at the limit, and ma
   }
 })
 
-test('TM15: text beyond the limit counts up to as much again and 1024 tokens, and no token is less than a byte', async () => {
+test('TM15: text beyond the limit counts up to twice the limit plus 1024 tokens, and no token is shorter than a byte', async () => {
   const chargedFor = async (length: number, completionTokens: number): Promise<number> => {
     const counted = usage({ promptTokens: 7, completionTokens })
     return (await heldAgainst(branchOf(text('x'.repeat(length)), finish(), counted))).usage.completionTokens
@@ -244,7 +244,7 @@ test('TM15: text beyond the limit counts up to as much again and 1024 tokens, an
   assert.deepEqual([await chargedFor(40_000, 10_000), await chargedFor(4_000_000, 1_000_000)], [1224, 1224])
 })
 
-test('TM15: a prompt larger than it can be is charged at its limit, and what is said of its cache within that', async () => {
+test('TM15: an impossibly large prompt is charged at its limit, with its cache figures within it', async () => {
   const reported = { promptTokens: 1e12, cachedTokens: 1e11, cacheWriteTokens: 9, completionTokens: 3 }
   assert.deepEqual(await heldAgainst(branchOf(text('abcd'), finish(), usage(reported))), {
     usage: { promptTokens: 500, cachedTokens: 500, cacheWriteTokens: 0, completionTokens: 3 },
@@ -253,7 +253,7 @@ test('TM15: a prompt larger than it can be is charged at its limit, and what is 
   })
 })
 
-test('TM15: 20,000 delivered tokens never cost nothing: a sixteenth of our own count is the least', async () => {
+test('TM15: 20,000 delivered tokens are never free: at least a sixteenth of our own count is charged', async () => {
   const bounds = { ...NARROW, outputTokens: 50_000 }
   for (const completionTokens of [0, 1, 1_000]) {
     const reported = usage({ promptTokens: 7, completionTokens })
@@ -262,7 +262,7 @@ test('TM15: 20,000 delivered tokens never cost nothing: a sixteenth of our own c
   }
 })
 
-test('TM15: tools that run at the provider are charged as often as they can have been used, and others never', async () => {
+test('TM15: tools that run at the provider are charged up to their possible uses, and other tools never', async () => {
   const bounds = { ...NARROW, toolUses: { web_search: 2 } }
   const reportedAs = async (serverToolUses: Readonly<Record<string, number>>): Promise<unknown[]> => {
     const reported = usage({ promptTokens: 7, completionTokens: 1, serverToolUses })
@@ -273,7 +273,7 @@ test('TM15: tools that run at the provider are charged as often as they can have
   assert.deepEqual(await reportedAs({ web_search: 1e6, toString: 3 }), [{ web_search: 2 }, 'bounded'])
 })
 
-test('TM15: a long prompt is never read for nothing', async () => {
+test('TM15: a long prompt is never free', async () => {
   const request = requestOf({ messages: [{ role: 'user', content: 'y'.repeat(39_995) }] })
   const bounds = { ...NARROW, promptTokens: 13_000, promptLimit: 40_000 }
   const usages = [branchOf(text('a'), finish(), usage({ promptTokens: 0, completionTokens: 1 }))]
@@ -281,7 +281,7 @@ test('TM15: a long prompt is never read for nothing', async () => {
   assert.deepEqual([charged.promptTokens, source], [625, 'bounded'])
 })
 
-test('TM15: few tokens for much text are believed where our own count shows them possible', async () => {
+test('TM15: few tokens for much text are accepted if our own count confirms them', async () => {
   const spaces = branchOf(text(' '.repeat(10_240)), finish(), usage({ promptTokens: 7, completionTokens: 80 }))
   const measured = await measure({
     usages: [spaces],
@@ -292,26 +292,26 @@ test('TM15: few tokens for much text are believed where our own count shows them
   assert.equal(measured.source, 'provider')
 })
 
-test('TM15: without a tokenizer the longest token there is says what the least is', async () => {
+test('TM15: without a tokenizer the longest possible token determines the minimum', async () => {
   const usages = [branchOf(text('x'.repeat(12_800)), finish(), usage({ promptTokens: 7, completionTokens: 1 }))]
   const countTokens = (): Promise<number> => Promise.reject(new Error('no tokenizer'))
   const { usage: charged } = await measure({ usages, request: requestOf(), bounds: NARROW, countTokens })
   assert.equal(charged.completionTokens, 100)
 })
 
-test('F8: what is no number is no figure', async () => {
+test('F8: a value that is not a number is no figure', async () => {
   const said = usage({ promptTokens: 7, completionTokens: Number.NaN })
   const figures = await heldAgainst(branchOf(text('x'.repeat(40)), finish(), said))
   assert.deepEqual([figures.usage.completionTokens, figures.source], [10, 'estimated'])
 })
 
-test('F8: a lie on the way to a break is held against the same bounds', async () => {
+test('F8: false figures before a break are limited by the same bounds', async () => {
   const call = branchOf(text('x'.repeat(40)), usage({ promptTokens: 7, completionTokens: 1e12 }))
   const figures = await heldAgainst(call)
   assert.deepEqual([figures.usage.completionTokens, figures.source], [100, 'estimated'])
 })
 
-test('TM15: whatever is reported, the charge is between what was delivered and what was asked', async () => {
+test('TM15: whatever is reported, the charge is between the delivered and the requested tokens', async () => {
   const any = fc.oneof(fc.nat(), fc.constantFrom(0, 1e300, Number.NaN, Number.POSITIVE_INFINITY))
   const piece = fc.oneof(fc.nat(), fc.constantFrom(0, 1e300))
   const said = fc.record({ promptTokens: any, completionTokens: any, cachedTokens: piece, reasoningTokens: piece })
@@ -325,7 +325,7 @@ test('TM15: whatever is reported, the charge is between what was delivered and w
   )
 })
 
-test('a rough count asks no tokenizer: four bytes a token, the provider’s figures where they are more', () => {
+test('a rough count needs no tokenizer: four bytes a token, or the provider’s figures if they are higher', () => {
   const rough = (...usages: CallUsage[]): unknown => measureRoughly(usages, NARROW)
   assert.deepEqual(rough(), { promptTokens: 10, completionTokens: 0 })
   assert.deepEqual(rough(branchOf(text('x'.repeat(41)))), { promptTokens: 10, completionTokens: 11 })

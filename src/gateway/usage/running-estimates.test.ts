@@ -31,7 +31,7 @@ async function hanging(steps: readonly Step[], input: PlaneInput = {}) {
   }
 }
 
-test('F16: what a stream has come to is told in quarters of its characters, with its cost', async () => {
+test('F16: the estimate of a stream is a quarter of its characters, with its cost', async () => {
   const { gateway, network, records, leave } = await hanging([frame(chunk({ content: 'x'.repeat(41) }))])
   assert.equal(network.exchanges.length, 1)
   const [estimate, ...rest] = gateway.estimates()
@@ -48,14 +48,14 @@ test('F16: what a stream has come to is told in quarters of its characters, with
   })
 })
 
-test('the provider’s figures are told where they came', async () => {
+test('the provider’s figures are reported as they arrived', async () => {
   const { gateway, leave } = await hanging([frame(chunk({ content: 'Hello' })), frame(usageChunk(counts(700, 30)))])
   const [estimate] = gateway.estimates()
   assert.deepEqual([estimate?.promptTokens, estimate?.completionTokens], [700, 30])
   await leave()
 })
 
-test('only what changed is told again', async () => {
+test('only changes are reported', async () => {
   const { gateway, goOn, leave } = await hanging(begun(8))
   assert.equal(gateway.estimates().length, 1)
   assert.equal(gateway.estimates().length, 0)
@@ -67,14 +67,14 @@ test('only what changed is told again', async () => {
   assert.equal(gateway.estimates().length, 0, 'what is settled is no estimate')
 })
 
-test('a request of which nothing came yet says nothing that its hold does not say', async () => {
+test('a request without output reports nothing beyond its hold', async () => {
   const { gateway, leave } = await hanging([HANGS])
   assert.equal(gateway.active, 1)
   assert.deepEqual(gateway.estimates(), [])
   await leave()
 })
 
-test('another provider than the first is told', async () => {
+test('a change of the provider is reported', async () => {
   const deployments = [deployment('up'), deployment('other')]
   const running = plane((position) => (position === 0 ? refusal(500) : { body: [HANGS] }), { model: { deployments } })
   const client = testClient()
@@ -86,7 +86,7 @@ test('another provider than the first is told', async () => {
   await asked
 })
 
-test('what no provider was asked for is no estimate', async () => {
+test('a request that was not sent to a provider has no estimate', async () => {
   const committing = Promise.withResolvers<void>()
   const credit = fakeCredit({ beforeHold: () => committing.promise })
   const { ask, gateway } = plane(() => ordinary(), { credit })

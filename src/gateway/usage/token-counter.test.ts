@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTokenCounter, MAX_COUNTED_CHARACTERS } from './token-counter.ts'
 
-test('text is counted as the tokenizer counts it', async (t) => {
+test('text is counted with the tokenizer', async (t) => {
   const counter = createTokenCounter()
   t.after(() => counter.close())
   assert.equal(await counter.count(''), 0)
@@ -17,7 +17,7 @@ test('pieces neither lose nor add words', async (t) => {
   assert.equal(await counter.count(' token'.repeat(words)), words)
 })
 
-test('hostile text of one letter is counted in bounded time, and text beyond the cap in proportion [limit: tokenizer]', async (t) => {
+test('hostile text of one letter is counted in bounded time, and text beyond the limit extrapolated [limit: tokenizer]', async (t) => {
   const counter = createTokenCounter()
   t.after(() => counter.close())
   const once = await counter.count('a'.repeat(MAX_COUNTED_CHARACTERS))
