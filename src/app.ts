@@ -6,7 +6,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Http2SecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createAgents } from './app/agents.ts'
 import type { Role } from './app/background-work.ts'
 import { auditOfPull, catalogueJobs } from './app/catalogue.ts'
@@ -15,7 +15,7 @@ import { addControlPlane, type ControlPlaneParts } from './app/control-plane.ts'
 import { createGuardrails } from './app/guardrails.ts'
 import { createIdentity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
-import { closeParts, createMoney, type Money } from './app/money.ts'
+import { closeParts, createMoney } from './app/money.ts'
 import { createPayments } from './app/payments.ts'
 import { createProviderCredentials } from './app/provider-credentials.ts'
 import { type ProviderSummary, summarizeProviders } from './app/provider-list.ts'
@@ -73,6 +73,8 @@ interface AppInput {
   readonly log: Log
   readonly version: string
   readonly role?: Role
+  /** From 1; undefined: no other process shares the port. */
+  readonly processNumber?: number | undefined
   /** The secret of the installation. */
   readonly secret: Uint8Array
   /** Folder of the built dashboard; the package's own unless set. */
@@ -84,6 +86,8 @@ export interface App {
   readonly gateway: Gateway
   readonly metrics: Metrics
   readonly sockets: Sockets
+  /** Publishes the port at which other processes reach this one. */
+  publish(port: number): void
   /** Those that are configured, and those that cannot be used. */
   providers(): Promise<ProviderSummary>
   /** Applies providers, models, plans, routing and responses. Rejects without effect if they are inconsistent. */
@@ -119,13 +123,13 @@ export async function createApp(input: AppInput): Promise<App> {
   const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime), strain: pressure.strain })
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
-  publishAddress(server, config.server, money)
   await Promise.all([money.start(gateway), limits.started(), telemetry.exportMetrics(metrics)])
   agents.start({ complete: tracedComplete(gateway.complete, telemetry.tracing), wake: money.wake })
   return {
     ...{ server, gateway, metrics },
     sockets: watchSockets(server.server),
     providers: async () => summarizeProviders(runtime.config(), await providers.recentCalls()),
+    publish: (port) => money.moveTo(addressOf({ ...config.server, port, isTls: config.server.tls !== undefined })),
     reload: runtime.reload,
     drain() {
       draining = true
@@ -261,14 +265,6 @@ function telemetryName(provider: Provider | undefined): string | undefined {
   return provider?.telemetryName ?? provider?.id
 }
 
-/** Publishes the address for other processes as soon as the server listens. */
-function publishAddress({ server }: FastifyInstance, { host, tls }: Config['server'], money: Money): void {
-  server.once('listening', () => {
-    const { port } = server.address() as AddressInfo // the server listens on a port
-    money.moveTo(addressOf({ host, port, isTls: tls !== undefined }))
-  })
-}
-
 interface Parts extends ControlPlaneParts {
   readonly limits: Limits
   readonly streams: Streams
@@ -294,7 +290,11 @@ async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts)
     draining,
   })
   const { authenticate } = identity.authentication
-  if (metricsPort === undefined) metricsRoute(server, { metrics, authenticate, open })
+  if (metricsPort === undefined) {
+    const isShared = ({ socket }: FastifyRequest) =>
+      input.processNumber !== undefined && socket.localPort === (server.server.address() as AddressInfo).port
+    metricsRoute(server, { metrics, authenticate, open, isShared })
+  }
   if (input.role === 'worker') return
   parts.streams.addRoute(server)
   docsRoute(server)

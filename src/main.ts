@@ -2,7 +2,7 @@
  * The process: opens what the configuration names, listens, and drains. No logic of its own.
  */
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createListener, type Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Role } from './app/background-work.ts'
 import { shrinkHeap } from './app/heap.ts'
@@ -27,6 +27,8 @@ export interface ServiceInput {
   readonly role: Role
   /** Whether the schema of a PostgreSQL database may be changed; SQLite's is. */
   readonly mayMigrate: boolean
+  /** From 1; undefined: no other process shares the port. */
+  readonly processNumber?: number | undefined
 }
 
 export interface Service {
@@ -46,7 +48,7 @@ export interface Service {
 
 /** Rejects if a store or the port cannot be opened; closes the others then, and the caller exits. */
 export async function startService(input: ServiceInput): Promise<Service> {
-  const { config, log, version, role, mayMigrate } = input
+  const { config, log, mayMigrate } = input
   if (config.secret === undefined || config.database_url === undefined) makeDirectory(config.data_dir)
   // The database's threads start while this thread still loads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
@@ -56,8 +58,8 @@ export async function startService(input: ServiceInput): Promise<Service> {
   ])
   try {
     await ensureSchema(database, { mayMigrate, now: Date.now })
-    const app = await createApp({ config, database, log: log.log, version, role, secret })
-    return createService(input, { app, database, listening: await listen(app, config) })
+    const app = await createApp({ ...input, log: log.log, database, secret })
+    return createService(input, { app, database, listening: await listen(app, input) })
   } catch (error) {
     await database.close()
     throw error
@@ -67,18 +69,44 @@ export async function startService(input: ServiceInput): Promise<Service> {
 interface Listening {
   readonly port: number
   readonly metricsServer: Server | undefined
+  /** Where other processes reach this one of those that share the port. */
+  readonly ownListener: NetServer | undefined
 }
 
-async function listen(app: App, config: Config): Promise<Listening> {
+async function listen(app: App, { config, processNumber }: ServiceInput): Promise<Listening> {
   const { host, port } = config.server
   try {
-    const metricsServer = await listenForMetrics(config, app.metrics)
-    await app.server.listen({ host, port })
-    return { port: (app.server.server.address() as AddressInfo).port, metricsServer } // of TCP, since it has a port
+    const metricsServer = await listenForMetrics(config, app.metrics, processNumber)
+    const ownListener = processNumber === undefined ? undefined : await listenAlone(app, host)
+    const address = { host, port, reusePort: processNumber !== undefined } // Fastify's types lack the last one
+    await app.server.listen(address)
+    const shared = portOf(app.server.server)
+    app.publish(ownListener === undefined ? shared : portOf(ownListener))
+    return { port: shared, metricsServer, ownListener }
   } catch (error) {
     await app.close()
     throw error
   }
+}
+
+/** Serves the same on a free port that belongs to this process alone. */
+async function listenAlone({ server: { server } }: App, host: string): Promise<NetServer> {
+  const listener = createListener({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
+  listener.maxConnections = server.maxConnections
+  await listening(listener, { host, port: 0 })
+  return listener
+}
+
+/** Rejects when the address cannot be had. */
+function listening(server: NetServer, address: { readonly host: string; readonly port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address, resolve)
+  })
+}
+
+function portOf(server: NetServer): number {
+  return (server.address() as AddressInfo).port // of TCP, since it has a port
 }
 
 interface Running {
@@ -89,7 +117,7 @@ interface Running {
 
 function createService({ config, log }: ServiceInput, { app, database, listening }: Running): Service {
   const { host } = config.server
-  const { port, metricsServer } = listening
+  const { port, metricsServer, ownListener } = listening
   let running = config
   const stopLogging = [logCompletions(log.log, config.log.sample), warnOfBoundedUsage(log.log)]
   const shrinking = setTimeout(() => app.gateway.active === 0 && shrinkHeap(), SHRINK_AFTER_MS)
@@ -110,7 +138,7 @@ function createService({ config, log }: ServiceInput, { app, database, listening
     },
     async drain() {
       clearTimeout(shrinking)
-      await drainServer(app, config.server)
+      await drainServer(app, config.server, ownListener)
       metricsServer?.close()
       await app.close()
       await database.close()
@@ -131,12 +159,17 @@ const INTERRUPTION_MS = 2_000
 const FIRST_REQUEST_MS = 500
 
 /** Rejects new requests, waits for those in flight, interrupts the rest after `drain_ms`. */
-async function drainServer(app: App, times: Pick<Config['server'], 'drain_ms' | 'drain_delay_ms'>): Promise<void> {
+async function drainServer(
+  app: App,
+  times: Pick<Config['server'], 'drain_ms' | 'drain_delay_ms'>,
+  ownListener: NetServer | undefined,
+): Promise<void> {
   const { sockets, gateway } = app
   app.drain()
   sockets.closeIdle()
   await untilEnded(app, times.drain_delay_ms, () => false)
   const closed = sockets.stopListening()
+  ownListener?.close()
   await untilEnded(app, times.drain_ms, () => gateway.active === 0)
   gateway.interrupt(new GatewayError('shutting_down', 'The gateway is shutting down.'))
   await untilEnded(app, INTERRUPTION_MS, () => gateway.active === 0)
@@ -156,8 +189,8 @@ async function untilEnded(app: App, waitMs: number, ended: () => boolean): Promi
   }
 }
 
-async function listenForMetrics({ server: { host, metrics_port: port } }: Config, metrics: Metrics) {
-  if (port === undefined) return undefined
+async function listenForMetrics({ server: { host, metrics_port: first } }: Config, metrics: Metrics, number = 1) {
+  if (first === undefined) return undefined
   const server: Server = createServer((request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end()
     const { accept } = request.headers
@@ -166,10 +199,7 @@ async function listenForMetrics({ server: { host, metrics_port: port } }: Config
       () => response.writeHead(500).end(),
     )
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
+  await listening(server, { host, port: first === 0 ? 0 : first + number - 1 })
   server.unref()
   return server
 }

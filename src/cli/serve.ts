@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
-import { processEnvironment } from '../config/environment.ts'
+import { availableParallelism } from 'node:os'
+import { processEnvironment, processNumber } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import { ConfigError } from '../config/source-tree.ts'
 import { createIdSource } from '../domain/ids.ts'
@@ -20,6 +21,7 @@ export interface ServeOptions {
   readonly config?: string
   readonly host?: string
   readonly port?: number
+  readonly processes?: string
   readonly role: 'all' | 'api' | 'worker'
   readonly migrate: boolean
 }
@@ -33,25 +35,44 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   // Serves requests even after the reader of the output has closed it.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   const { role, migrate: mayMigrate } = options
-  const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true })
+  const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true, processNumber })
+  if (processNumber === undefined) {
+    const count = processCount(config.server.processes)
+    if (count > 1) return supervise({ config, count, ...log })
+  }
   const started = Promise.withResolvers<Service>()
   let running: Service | undefined
   crashOnBrokenInvariants(log, () => running)
   endOnSignals(started.promise, log)
   reloadOnSignal(started.promise, options, log)
-  const service = await startService({ config, log, version, role, mayMigrate }).catch((error: unknown) => {
-    throw explainStartError(error, config)
-  })
+  const service = await startService({ config, log, version, role, mayMigrate, processNumber }).catch(
+    (error: unknown) => {
+      throw explainStartError(error, config)
+    },
+  )
   running = service
-  if (role !== 'worker') await welcome(service, config)
+  if (role !== 'worker' && (processNumber ?? 1) === 1) await welcome(service, config)
   await listenForCommands(config.data_dir, () => reload(service, options, log)).catch((error: unknown) => {
     log.log.info({ reason: String(error) }, "'turnpike reload' is unavailable for this process; send SIGHUP instead")
   })
   const { pid } = process
   log.log.info({ role, url: service.url, pid, data: config.data_dir, config: config.file }, 'Turnpike is listening')
   started.resolve(service)
+  if (processNumber !== undefined) (await import('./processes.ts')).reportListening(service.port)
   // A process that is killed later still speeds up the next start.
   flushCompileCache()
+}
+
+async function supervise(input: { readonly config: Config; readonly count: number } & OpenedLog): Promise<void> {
+  const { superviseProcesses } = await import('./processes.ts')
+  if (processEnvironment['npm_command'] !== undefined) onParentGone(() => process.kill(process.pid, 'SIGTERM'))
+  await superviseProcesses(input).catch((error: unknown) => {
+    throw explainStartError(error, input.config)
+  })
+}
+
+function processCount(setting: Config['server']['processes']): number {
+  return setting === 'auto' ? availableParallelism() : setting
 }
 
 /** A signal during the start takes effect after it; without a handler it would end the process. */
@@ -125,7 +146,12 @@ async function welcome(service: Service, config: Config): Promise<void> {
   const { port, providers } = service
   const first = await firstCredentials(service, config)
   const url = config.server.public_url.replace(/:0$/, `:${port}`)
-  process.stdout.write(bannerText({ config, url, providers: await providers(), pid: process.pid, first }))
+  process.stdout.write(bannerText({ config, url, providers: await providers(), pid: primaryPid(), first }))
+}
+
+/** Of the process that takes signals for all. */
+function primaryPid(): number {
+  return processNumber === undefined ? process.pid : process.ppid
 }
 
 /** Undefined on later starts. */

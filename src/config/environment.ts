@@ -9,6 +9,12 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** The environment of this process. Nothing else reads it. */
 export const processEnvironment: Environment = process.env
 
+/** Tells a process of `serve --processes` its number. */
+export const PROCESS_VARIABLE = 'TURNPIKE_PROCESS'
+/** From 1; undefined: no other process shares the port. */
+export const processNumber =
+  processEnvironment[PROCESS_VARIABLE] === undefined ? undefined : Number(processEnvironment[PROCESS_VARIABLE])
+
 /** Environment variable → the setting it sets. */
 export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['TURNPIKE_DATA_DIR', ['data_dir']],

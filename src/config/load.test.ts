@@ -49,6 +49,7 @@ test('without file and environment the defaults hold', async () => {
   assert.deepEqual(config.server, {
     host: '127.0.0.1',
     port: 7575,
+    processes: 1,
     public_url: 'http://localhost:7575',
     trust_proxy: [],
     body_limit_bytes: 33_554_432,
@@ -153,6 +154,21 @@ agents: { git_url: "https://github.com/{repository}.git", model: our-coder, conc
   assert.deepEqual(config.plans['team'], { requests_per_minute: 50, max_in_flight: 500, billing: 'prepaid' })
   assert.equal(config.auth.providers[0]?.client_secret, 'value of OIDC_SECRET')
   assert.equal(config.agents.git_credentials[0]?.token, 'value of GIT_TOKEN')
+})
+
+test('processes are a number or auto, in the file and as a flag', async () => {
+  const processes = async (given: Given) => (await load(given)).server.processes
+  assert.equal(await processes({ yaml: 'server: { processes: 4 }' }), 4)
+  assert.equal(await processes({ yaml: 'server: { processes: auto }' }), 'auto')
+  assert.equal(await processes({ yaml: 'server: { processes: 4 }', flags: { processes: 'auto' } }), 'auto')
+  assert.equal(await processes({ flags: { processes: '3' } }), 3)
+  const allowed = 'allowed: a whole number from 1 to 64, or auto'
+  assert.deepEqual(await problemsOf({ flags: { processes: '0' } }), [
+    `--processes: server.processes: found "0", ${allowed}`,
+  ])
+  assert.deepEqual(await problemsOf({ yaml: 'server: { processes: [2] }' }), [
+    `turnpike.yaml:1:22: server.processes: found a list, ${allowed}`,
+  ])
 })
 
 test('the environment wins over .env, .env over the file, flags over all', async () => {

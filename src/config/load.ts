@@ -39,6 +39,8 @@ export interface ConfigFlags {
   readonly config?: string
   readonly host?: string
   readonly port?: number
+  /** A number, or `auto`. */
+  readonly processes?: string
 }
 
 interface ConfigSources {
@@ -112,9 +114,10 @@ async function readFileSource(
   }
 }
 
-function overlayFlags(tree: SourceNode, { host, port }: ConfigFlags): void {
+function overlayFlags(tree: SourceNode, { host, port, processes }: ConfigFlags): void {
   if (host !== undefined) overlay(tree, ['server', 'host'], { value: host, origin: '--host' })
   if (port !== undefined) overlay(tree, ['server', 'port'], { value: String(port), origin: '--port' })
+  if (processes !== undefined) overlay(tree, ['server', 'processes'], { value: processes, origin: '--processes' })
 }
 
 /** Cross-checks run only without other problems. */

@@ -6,6 +6,10 @@ export const SERVER_SCHEMA = defaultedSection(
   {
     host: Type.String({ format: 'host', default: '127.0.0.1', description: 'Address to listen on.' }),
     port: port('Port to listen on; 0 takes a free one.', { default: 7575 }),
+    processes: Type.Union([count('Processes.', { maximum: 64 }), Type.Enum(['auto'])], {
+      default: 1,
+      description: 'Processes that share the port; `auto`: one for each core.',
+    }),
     public_url: Type.Optional(
       text(
         'Address in links, in OAuth metadata and in `verification_uri`. Not set: `http://localhost:` (with `tls`: `https://localhost:`) and the port.',
@@ -28,7 +32,9 @@ export const SERVER_SCHEMA = defaultedSection(
       description: 'Origins whose browsers may call the API; `*`: all.',
     }),
     metrics_port: Type.Optional(
-      port("Separate port for `/metrics`, without a key. Not set: the port of the service, with an operator's key."),
+      port(
+        "Separate port for `/metrics`, without a key; with several `processes` that of the first, and the next ones after it. Not set: the port of the service, with an operator's key.",
+      ),
     ),
     tls: Type.Optional(
       section(

@@ -33,7 +33,9 @@ export function validate(place: Place, problems: string[]): unknown {
   if (node.content.type === 'unreadable') return undefined
   if (schema.anyOf !== undefined) {
     if (node.content.type === 'scalar' && node.content.value === null) return null
-    const something = schema.anyOf.find((choice) => choice.type !== 'null')
+    const choices = schema.anyOf.filter((choice) => choice.type !== 'null')
+    if (choices.length > 1) return validateChoice(place, choices, problems)
+    const [something] = choices
     return something === undefined ? null : validate({ schema: something, node, path }, problems)
   }
   if (schema.type === 'object') return validateMapping(place, problems)
@@ -41,6 +43,13 @@ export function validate(place: Place, problems: string[]): unknown {
   const result = node.content.type === 'scalar' ? checkScalar(schema, node.content) : undefined
   if (result === undefined) wrong(place, problems)
   return result
+}
+
+/** Takes the first of several schemas of single values that allows the value. */
+function validateChoice(place: Place, choices: readonly SchemaNode[], problems: string[]): unknown {
+  const { content } = place.node
+  const results = content.type === 'scalar' ? choices.map((choice) => checkScalar(choice, content)) : []
+  return results.find((result) => result !== undefined) ?? wrong(place, problems)
 }
 
 function validateList(place: Place, problems: string[]): unknown {

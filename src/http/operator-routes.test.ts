@@ -58,7 +58,10 @@ test('R-A15: a process that drains is alive and not ready, and turns everything 
   }
 })
 
-async function metricsServer(t: TestContext, { open }: { readonly open: boolean }) {
+async function metricsServer(
+  t: TestContext,
+  { open, isShared = false }: { readonly open: boolean; readonly isShared?: boolean },
+) {
   const app = await server(t)
   const metrics = createMetrics({ active: () => 0, unwritten: () => 0 })
   t.after(() => metrics.close())
@@ -67,7 +70,7 @@ async function metricsServer(t: TestContext, { open }: { readonly open: boolean 
     if (authorization === 'Bearer chat') return callerOf({ scopes: new Set(['chat']) })
     throw new GatewayError('missing_credential', 'No.')
   }
-  metricsRoute(app, { metrics, authenticate, open })
+  metricsRoute(app, { metrics, authenticate, open, isShared: () => isShared })
   return async (remoteAddress: string, headers: Record<string, string> = {}): Promise<number> =>
     (await app.inject({ url: '/metrics', remoteAddress, headers })).statusCode
 }
@@ -93,4 +96,10 @@ test('open metrics are for peers on this machine, unless they speak for somebody
     assert.equal(await ask('127.0.0.1', { [name]: '127.0.0.1' }), 401, `a proxy with ${name}`)
   assert.equal(await ask('203.0.113.9', { authorization: 'Bearer operator' }), 200)
   assert.equal(await ask('127.0.0.1', { authorization: 'Bearer chat' }), 403)
+})
+
+test('a port that several processes share has no metrics: each answer would be of another process', async (t) => {
+  const ask = await metricsServer(t, { open: true, isShared: true })
+  assert.equal(await ask('127.0.0.1'), 404)
+  assert.equal(await ask('10.0.0.1'), 401)
 })

@@ -59,10 +59,15 @@ interface MetricsRouteInput {
   readonly authenticate: Authenticate
   /** Whether peers on this machine need no key (`server.metrics_open`). */
   readonly open: boolean
+  /** Whether other processes share the port of the request. */
+  readonly isShared: (request: FastifyRequest) => boolean
 }
 
+const SHARED =
+  'Each process on this port has its own metrics: scrape the ports from server.metrics_port on, or the addresses of GET /v1/admin/instances.'
+
 /** Serves `GET /metrics` for operators. */
-export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open }: MetricsRouteInput): void {
+export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open, isShared }: MetricsRouteInput): void {
   app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
     const { authorization } = request.headers
     if (!(open && authorization === undefined && isLocal(request))) {
@@ -70,6 +75,7 @@ export function metricsRoute(app: FastifyInstance, { metrics, authenticate, open
       if (!scopes.has('operator'))
         throw new GatewayError('insufficient_scope', "Metrics need a key with the scope 'operator'.")
     }
+    if (isShared(request)) throw new GatewayError('not_found', SHARED)
     const { accept } = request.headers
     return reply.type(metrics.contentType(accept)).send(await metrics.render(accept))
   })

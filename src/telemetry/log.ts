@@ -12,6 +12,16 @@ const FLUSH_MS = 1_000
 /** Unread bytes beyond which lines are dropped. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
+/** Linux does not mix writes of several processes to a pipe up to this size (`PIPE_BUF`). */
+const ATOMIC_WRITE_BYTES = 4096
+
+interface LogOptions {
+  readonly level: string
+  readonly terminal: boolean
+  /** In every line; undefined: no other process writes to the same output. */
+  readonly processNumber?: number | undefined
+}
+
 export interface OpenedLog {
   readonly log: Log
   /** Flushes the buffer. Resolves within a second, also when nobody reads the log. */
@@ -22,20 +32,20 @@ export interface OpenedLog {
  * Opens the log: JSON lines on stdout, readable lines on a terminal. Only named fields are logged: no header, body or
  * credential. Messages of providers are logged as their protocol has sanitized them.
  */
-export async function openLog({ level, terminal }: { level: string; terminal: boolean }): Promise<OpenedLog> {
+export async function openLog({ level, terminal, processNumber }: LogOptions): Promise<OpenedLog> {
   if (terminal) {
     const { prettyFactory } = await import('pino-pretty')
     const pretty = prettyFactory({ colorize: process.stdout.hasColors?.() === true, ignore: 'pid,hostname' })
     const stream: DestinationStream = { write: (line) => void process.stdout.write(pretty(JSON.parse(line))) }
-    return { log: logTo(stream, level), flush: () => Promise.resolve() }
+    return { log: logTo(stream, level, processNumber), flush: () => Promise.resolve() }
   }
   // Buffered texts would be joined and measured with every line.
   const out = destination({
     fd: 1,
     sync: false,
-    minLength: BUFFER_BYTES,
+    minLength: processNumber === undefined ? BUFFER_BYTES : ATOMIC_WRITE_BYTES - 1,
     maxLength: MAX_UNREAD_BYTES,
-    maxWrite: 2 * BUFFER_BYTES,
+    maxWrite: processNumber === undefined ? 2 * BUFFER_BYTES : ATOMIC_WRITE_BYTES,
     contentMode: 'buffer',
   })
   out.on('error', () => {}) // the reader is gone; the service continues
@@ -43,16 +53,23 @@ export async function openLog({ level, terminal }: { level: string; terminal: bo
   timer.unref()
   // This mode accepts bytes, which its types lack.
   const stream: DestinationStream = { write: (line) => void out.write(Buffer.from(line) as unknown as string) }
-  return { log: logTo(stream, level), flush: () => flushed(out) }
+  return { log: logTo(stream, level, processNumber), flush: () => flushed(out) }
 }
 
 /** The stream of each log, and its clock as ISO 8601, for lines that bypass `pino`. */
-const sinks = new WeakMap<Log, { readonly stream: DestinationStream; readonly time: () => string }>()
+const sinks = new WeakMap<Log, Sink>()
 
-function logTo(stream: DestinationStream, level: string): Log {
+interface Sink {
+  readonly stream: DestinationStream
+  readonly time: () => string
+  readonly processNumber: number | undefined
+}
+
+function logTo(stream: DestinationStream, level: string, processNumber?: number): Log {
   const time = createIsoClock()
-  const log = pino({ level, base: null, timestamp: () => `,"time":"${time()}"` }, stream)
-  sinks.set(log, { stream, time })
+  const base = processNumber === undefined ? null : { process: processNumber }
+  const log = pino({ level, base, timestamp: () => `,"time":"${time()}"` }, stream)
+  sinks.set(log, { stream, time, processNumber })
   return log
 }
 
@@ -91,24 +108,25 @@ const INFO = 30
 export function logCompletions(log: Log, sample = 1, random: () => number = Math.random): () => void {
   const sink = sinks.get(log)
   if (sink === undefined) throw new Error('logCompletions requires a log that openLog opened')
-  const { stream, time } = sink
+  const { stream, time, processNumber } = sink
   function write(message: unknown): void {
     if (!log.isLevelEnabled('info')) return
     const signal = message as CompletionSignal
     if (sample < 1 && signal.record.status === 'completed' && random() >= sample) return
-    stream.write(completionLine(signal, time()))
+    stream.write(completionLine(signal, time(), processNumber))
   }
   subscribe(COMPLETION_CHANNEL, write)
   return () => void unsubscribe(COMPLETION_CHANNEL, write)
 }
 
 /** Renders as `pino` would, at a tenth of its cost. */
-function completionLine({ record, trace }: CompletionSignal, time: string): string {
+function completionLine({ record, trace }: CompletionSignal, time: string, processNumber?: number): string {
   const { id, accountId, keyId, model, provider, status, stream, promptTokens, completionTokens } = record
   const { usageSource, attempts, attemptLog, durationMs, firstByteMs } = record
   const line = {
     level: INFO,
     time,
+    process: processNumber,
     id,
     accountId,
     keyId,
