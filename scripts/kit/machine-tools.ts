@@ -36,6 +36,7 @@ export const TOOLS = {
   go: { programs: ['go'], folders: ['/usr/local/go/bin'], packages: ['golang-go'] },
   ruby: { programs: ['ruby'], folders: [], packages: ['ruby'] },
   nginx: { programs: ['nginx'], folders: ['/usr/sbin'], packages: ['nginx-light'] },
+  haproxy: { programs: ['haproxy'], folders: ['/usr/sbin'], packages: ['haproxy'] },
   perl: { programs: ['perl'], folders: [], packages: ['perl'] },
   messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },
   keyring: { programs: ['gnome-keyring-daemon'], folders: [], packages: ['gnome-keyring'] },

@@ -21,6 +21,8 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Of an earlier start, to go on with; it is then kept at `stop`. */
   readonly dataDir?: string
+  /** A free one unless set. */
+  readonly port?: number
   readonly args?: readonly string[]
   /** A command that becomes the process: `['prlimit', '--nofile=256']`. */
   readonly under?: readonly string[]
@@ -72,7 +74,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const schema = await prepareDatabase(dataDir, options.program === undefined)
   const args = [...(schema === undefined ? [] : ['--migrate']), ...(options.args ?? [])]
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort()
+    const port = options.port ?? (await freePort())
     const env = environment({ port, dataDir, configFile, own: { ...databaseVariables(schema), ...options.env } })
     const { logFile, under = [], program = PROGRAM } = options
     const launched = launch({ env, cwd: folder, args, logFile, under, program })
