@@ -17,7 +17,7 @@
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
  *   --tracing  the CPU time that tracing every request adds
  *   --dashboard  the effect of dashboard users on the latency of chats
- *   --dashboard-queries  the latency of dashboard views over a million completions
+ *   --dashboard-queries  the latency of dashboard views over a million completions, or over as many as `--rows` says
  *   --against FOLDER  CPU time compared with another checkout, alternating every second
  */
 import { execFileSync } from 'node:child_process'

@@ -70,13 +70,21 @@ async function fillPostgres({ location, accountId, count, now }: Filling): Promi
     for (let made = 0; made < count; made += CHUNK) {
       const size = Math.min(CHUNK, count - made)
       const rows = Array.from({ length: size }, (_, index) => rowOf(made + index, { count, now }))
-      await client.query(insert, [accountId, JSON.stringify(rows)])
+      const json = JSON.stringify(rows)
+      const startedAt = performance.now()
+      await client.query(insert, [accountId, json])
+      if (made % (count / 10) < CHUNK) reportRate(made, (1000 * size) / (performance.now() - startedAt))
     }
     for (const sums of SUMS) await client.query(addingUp(sums, '$1'), [accountId])
     await client.query('vacuum analyze')
   } finally {
     await client.end()
   }
+}
+
+/** Ten times in a filling: the rate must not fall as the table grows. */
+function reportRate(made: number, perSecond: number): void {
+  console.log(`${String(made).padStart(12)} rows: ${Math.round(perSecond)} inserted a second`)
 }
 
 function fillSqlite({ location, accountId, count, now }: Filling): void {

@@ -30,8 +30,14 @@ const LEAD_MS = 3_000
 /** Rounds before the measurement, in which the gateway compiles the code of the dashboard's requests. */
 const WARM_ROUNDS = 4
 const COMPLETIONS = 100_000
-const MANY_COMPLETIONS = quick ? 100_000 : 1_000_000
+const MANY_COMPLETIONS = wantedRows() ?? (quick ? 100_000 : 1_000_000)
 const ROUNDS = quick ? 5 : 20
+
+/** `--rows <count>`. */
+function wantedRows(): number | undefined {
+  const at = process.argv.indexOf('--rows')
+  return at === -1 ? undefined : Number(process.argv[at + 1])
+}
 
 interface Stage {
   readonly gateway: Gateway
@@ -52,7 +58,7 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
     logFile: join(folder, 'gateway.log'),
     env: {
       LOG_LEVEL: 'info',
-      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'a public secret of the bench' }),
+      ...(schema && { DATABASE_URL: schema.url, TURNPIKE_SECRET: 'a public secret of the bench, 32 bytes' }),
     },
     args: schema ? ['--migrate'] : [],
   })
