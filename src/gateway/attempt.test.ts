@@ -523,9 +523,10 @@ test('the attempt log has every attempt, and is empty after a single success', a
   })
   await begun.answering
   const times = { startedMs: 0, durationMs: 0 }
+  const unreachable = 'The connection to the provider failed.'
   assert.deepEqual(begun.completion.attempt.log, [
-    { provider: 'a', model: 'theirs', outcome: 'failed', status: 500, ...times },
-    { provider: 'b', model: 'theirs', outcome: 'failed', status: 0, ...times },
+    { provider: 'a', model: 'theirs', outcome: 'failed', status: 500, ...times, message: 'no' },
+    { provider: 'b', model: 'theirs', outcome: 'failed', status: 0, ...times, message: unreachable },
     { provider: 'c', model: 'theirs', outcome: 'answered', status: 200, ...times },
   ])
 })
