@@ -78,7 +78,7 @@ function AmountChart({ kind, range, periods, report, before, interval }: AmountC
   const points = amountsOf(rows, periods.period, { interval, zone, now: periods.now })[kind]
   const order = (report.groups ?? []).map(({ key }) => key)
   const series = kind === 'tokens' ? TOKEN_SERIES : seriesOf(rows, order)
-  const { title, format, formatTick, text, of, target } = KINDS[kind]
+  const { title, format, formatBrief = format, formatTick, text, of, target } = KINDS[kind]
   const total = of(report)
   const summary = `${title}, ${periods.period.label.toLowerCase()}: ${text(total)} in all.`
   return (
@@ -93,7 +93,7 @@ function AmountChart({ kind, range, periods, report, before, interval }: AmountC
         summary={summary}
         series={series}
         points={points}
-        format={format}
+        format={formatBrief}
         formatTick={formatTick}
         height={CHART_HEIGHT}
       />
@@ -120,6 +120,8 @@ interface KindWords {
   /** With its unit. */
   readonly text: (total: number) => string
   readonly format: (value: number) => string
+  /** In the legend and beside the pointer; the table has every digit. */
+  readonly formatBrief?: (value: number) => string
   readonly formatTick: (value: number) => string
   readonly target: (range: HomeRange) => LinkTarget
 }
@@ -146,6 +148,7 @@ const KINDS: Readonly<Record<Kind, KindWords>> = {
     of: (report) => report.total_cost_usd,
     text: formatUsd,
     format: formatExactUsd,
+    formatBrief: formatUsd,
     formatTick: formatExactUsd,
     target: (range) => ({ to: '/usage', search: { range, metric: 'spend' } }),
   },

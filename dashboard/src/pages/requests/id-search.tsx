@@ -16,10 +16,10 @@ export function IdSearch() {
       >
         <SearchField
           label="Find by ID"
-          placeholder="req_…, chatcmpl-… or any ID"
+          placeholder="Find any ID"
           value={text}
           onChange={setText}
-          className="w-64 max-w-full"
+          className="w-72 max-w-full"
         />
       </form>
     </search>

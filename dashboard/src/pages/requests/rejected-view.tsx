@@ -5,7 +5,7 @@ import type { paths } from '../../api/schema.d.ts'
 import { formatCount } from '../../lib/format.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
-import { CopyableId } from '../../ui/copy.tsx'
+import { CopyableText } from '../../ui/copy.tsx'
 import { Empty, Loaded, SkeletonRows } from '../../ui/states.tsx'
 import { StatusChip } from '../../ui/status.tsx'
 import { LoadMore, usePages } from '../../ui/table/paged.tsx'
@@ -102,9 +102,11 @@ const COLUMNS: readonly Column<Rejection>[] = [
     id: 'request',
     header: 'Request ID',
     cell: ({ request_id: id }) => (
-      <span className="block max-w-44 2xl:max-w-none">
-        <CopyableId id={id} />
-      </span>
+      <CopyableText text={id} label={`Copy ${id}`}>
+        <span title={id} className="block max-w-36 truncate font-mono 2xl:max-w-none">
+          {id}
+        </span>
+      </CopyableText>
     ),
   },
 ]

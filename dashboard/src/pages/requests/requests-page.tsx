@@ -45,7 +45,7 @@ export function RequestsPage() {
 
 function Rejected() {
   return (
-    <Page title="Requests" description="Requests that were rejected, and why." wide actions={<IdSearch />}>
+    <Page title="Requests" description="Requests that were rejected, and why." wide>
       <RequestTabs />
       <RejectedView />
     </Page>
@@ -61,13 +61,16 @@ function RequestTabs() {
   const { tab = 'completions' } = useRequestsSearch()
   const change = useRequestsChange()
   return (
-    <Tabs<(typeof TABS)[number]['value']>
-      label="Outcome"
-      value={tab}
-      items={TABS}
-      onChange={(next) => change({ ...NO_REJECTED, tab: next === 'rejected' ? next : undefined, live: undefined })}
-      className="-my-4"
-    />
+    <div className="-my-4 flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+      <Tabs<(typeof TABS)[number]['value']>
+        label="Outcome"
+        value={tab}
+        items={TABS}
+        onChange={(next) => change({ ...NO_REJECTED, tab: next === 'rejected' ? next : undefined, live: undefined })}
+        className="min-w-0 flex-1"
+      />
+      <IdSearch />
+    </div>
   )
 }
 
@@ -97,7 +100,6 @@ function Requests() {
       wide
       actions={
         <>
-          <IdSearch />
           <PeriodPicker
             search={search}
             ranges={RANGES}
