@@ -252,6 +252,34 @@ test('latest errors are told by cause, with what the provider said to whoever ma
   assert.equal(await other.getByText('Incorrect API key').count(), 0)
 })
 
+test('how long credit lasts is one figure, by the limit that is reached first', async (t) => {
+  const account = await dashboard.account('Lasting')
+  const person = await dashboard.person(account, 'owner', 'lasting@example.com')
+  const token = await dashboard.token(await dashboard.browser(person))
+  const budgets = [
+    { usd: 10, window: 'total' },
+    { usd: 1_000_000, window: 'month' },
+  ]
+  const set = await dashboard.ask('PUT', '/v1/budgets', {
+    token,
+    body: { level: 'account', subject: account, budgets },
+  })
+  assert.equal(set.statusCode, 200, set.body)
+  const spent = { accountId: account, createdAt: Date.now(), costNanoUsd: 2_000_000_000n }
+  await recordCompletions(dashboard.database, [completionRecord(spent)])
+  const page = await dashboard.open(t, browser, '/', { as: person })
+  const figure = await main(page)
+    .getByText(/^Credit lasts: /)
+    .innerText()
+  const why = 'By the budget in total, with $2.00 a day in the last 7 days'
+  await main(page).getByText(`${why}.`).waitFor()
+  await page.goto(`${dashboard.url}/app/billing`)
+  const stat = main(page).getByText('Credit lasts', { exact: true }).locator('..')
+  await stat.getByText(why).waitFor()
+  assert.ok((await stat.innerText()).includes(figure.replace('Credit lasts: ', '')), figure)
+  assert.match(figure, /^Credit lasts: [45] days$/)
+})
+
 test('each part fails, is refused and is tried again by itself', async (t) => {
   await seeded()
   const page = await dashboard.open(t, browser, '/', { as: await dashboard.member('billing') })
