@@ -30,7 +30,7 @@ async function askAbout(page: Page, { uriComplete }: WaitingDevice): Promise<voi
   await button(page, 'Continue').click()
 }
 
-test('J3, DEV-3: somebody signs in at their provider, lets a device in, uses it, and throws it out', async (t) => {
+test('J3, DEV-3: a user signs in at their provider, approves a device, uses it, and disconnects it', async (t) => {
   const site = await startSite(t, { withProvider: true })
   const device = await site.device()
   const page = await openWindow(t, browser)
@@ -60,7 +60,7 @@ test('J3, DEV-3: somebody signs in at their provider, lets a device in, uses it,
   assert.equal((await site.ask('POST', CHAT, { token, body: hello() })).statusCode, 401)
 })
 
-test('without JavaScript and at 320 px somebody signs in by link, types a code in their own way, and approves', async (t) => {
+test('without JavaScript and at 320 px a user signs in by link, types a code in any form, and approves', async (t) => {
   const site = await startSite(t)
   const device = await site.device({ scope: 'chat' })
   const page = await openWindow(t, browser, { javaScriptEnabled: false, viewport: { width: 320, height: 640 } })
@@ -78,7 +78,7 @@ test('without JavaScript and at 320 px somebody signs in by link, types a code i
   assert.equal((await device.poll()).scope, 'chat')
 })
 
-test('a one-time link signs in by itself, is gone from the address bar, and is good once', async (t) => {
+test('a one-time link signs in automatically, disappears from the address bar, and works once', async (t) => {
   const site = await startSite(t)
   const link = await site.link()
   const page = await openWindow(t, browser)
@@ -94,7 +94,7 @@ test('a one-time link signs in by itself, is gone from the address bar, and is g
   await page.getByRole('heading', { name: 'This link is no longer valid' }).waitFor()
 })
 
-test('who opens a page of the dashboard signs in first, by link or at a provider, and lands on that page', async (t) => {
+test('a visitor of a dashboard page signs in first, by link or at a provider, and continues on that page', async (t) => {
   for (const withProvider of [false, true]) {
     const site = await startSite(t, { withProvider, withDashboard: true })
     const page = await openWindow(t, browser)
@@ -116,7 +116,7 @@ test('who opens a page of the dashboard signs in first, by link or at a provider
   }
 })
 
-test('who is signed in already decides by hand whether a link replaces that', async (t) => {
+test('a signed-in user confirms before a link replaces the session', async (t) => {
   const site = await startSite(t)
   const page = await openWindow(t, browser)
   await page.goto(await site.link())
@@ -150,7 +150,7 @@ test('DEV-2: after five wrong codes no more are taken, not even the right one', 
   await assert.rejects(device.poll(), { error: 'authorization_pending' })
 })
 
-test('who denies keeps the device out', async (t) => {
+test('denying a request rejects the device', async (t) => {
   const site = await startSite(t)
   const device = await site.device()
   const page = await openWindow(t, browser)
@@ -162,7 +162,7 @@ test('who denies keeps the device out', async (t) => {
   await assert.rejects(device.poll(), { error: 'access_denied' })
 })
 
-test('of two windows one decides, and the other is told that it is over', async (t) => {
+test('of two windows one decides, and the other reports that the request is closed', async (t) => {
   const site = await startSite(t)
   const device = await site.device()
   const first = await openWindow(t, browser)
@@ -177,7 +177,7 @@ test('of two windows one decides, and the other is told that it is over', async 
   await assert.rejects(device.poll(), { error: 'access_denied' })
 })
 
-test('a request whose time runs out while the person reads is over', async (t) => {
+test('a request that expires while the person reads is closed', async (t) => {
   const site = await startSite(t)
   const device = await site.device()
   const page = await openWindow(t, browser)
@@ -196,7 +196,7 @@ test('a request whose time runs out while the person reads is over', async (t) =
   await assert.rejects(device.poll(), { error: 'expired_token' })
 })
 
-test('DEV-3: who signed in long ago shows again who they are before a device is let in', async (t) => {
+test('DEV-3: a user who signed in long ago signs in again before a device is approved', async (t) => {
   const site = await startSite(t, { withProvider: true })
   const device = await site.device()
   const page = await openWindow(t, browser)
@@ -216,7 +216,7 @@ test('DEV-3: who signed in long ago shows again who they are before a device is 
   await sees(page, 'Connect a device')
 })
 
-test('J3: the waiting login goes on when it is approved, chat streams, and who is disconnected is told what to do', async (t) => {
+test('J3: the waiting login continues after approval, chat streams, and a disconnected user receives instructions', async (t) => {
   const site = await startSite(t, { withProvider: true })
   const home = makeHome()
   t.after(home.remove)

@@ -82,7 +82,7 @@ async function goTo(page: Page, path: string): Promise<void> {
 /** What a `status` chip says. */
 const chip = (page: Page, word: string) => page.locator('main').getByText(word, { exact: true }).first()
 
-test('an agent is started once, watched to its end, told more, and found again', async (t) => {
+test('an agent is started once, watched to its end, sent a follow-up, and found again', async (t) => {
   const page = await open(t, '/agents', { bypassCSP: true })
   await page.getByText('No agents yet').waitFor()
   assert.match(await page.getByRole('group', { name: /^Command/ }).innerText(), /^curl http:.*\/v1\/agents/)
@@ -222,7 +222,7 @@ async function eventsAreLive(page: Page, id: string): Promise<void> {
   await page.getByRole('dialog').getByText(id).first().waitFor()
 }
 
-test('a stream that is cut goes on after the last event that came', async (t) => {
+test('a stream that is cut continues after the last received event', async (t) => {
   const { id } = await create(QUICK_FIX)
   await until(id, 'completed')
   const stream: string = await ask('GET', `/${id}/events`)
@@ -244,7 +244,7 @@ test('a stream that is cut goes on after the last event that came', async (t) =>
   await card(page, 'Finish').waitFor()
 })
 
-test('one that runs is told more and cancelled, and one that has ended is deleted', async (t) => {
+test('a running agent receives a follow-up and is cancelled, and an ended one is deleted', async (t) => {
   const { id } = await create(script(calls('shell', { command: 'echo begun; sleep 100' })), { name: 'Slow' })
   const page = await open(t, `/agents/${id}`)
   await chip(page, 'Live').waitFor()
@@ -271,7 +271,7 @@ test('one that runs is told more and cancelled, and one that has ended is delete
   await page.getByText('Agent not found').waitFor()
 })
 
-test('who reads further up is not moved by what comes, and jumps to it when they like', async (t) => {
+test('a reader further up is not moved by new events, and can jump to them', async (t) => {
   const seen = Array.from({ length: 8 }, () => calls('view', { path: 'test.sh' }))
   const { id } = await create(script(...seen, calls('shell', { command: 'echo begun; sleep 100' })))
   const page = await open(t, `/agents/${id}`)
@@ -292,7 +292,7 @@ test('who reads further up is not moved by what comes, and jumps to it when they
   await chip(page, 'Cancelled').waitFor({ timeout: TIMEOUT_MS })
 })
 
-test('failures say what to do, filters are in the address, and what cannot be loaded or done says why', async (t) => {
+test('failures suggest fixes, filters are in the address, and errors of loading and actions give the reason', async (t) => {
   const { id } = await create('x', { repository: 'acme/nothing', name: 'Lost' })
   await until(id, 'failed')
   const page = await open(t, '/agents')
@@ -332,7 +332,7 @@ test('failures say what to do, filters are in the address, and what cannot be lo
   assert.equal(await page.getByLabel('Name').inputValue(), 'Add tests')
 })
 
-test('nobody without the right sees agents, nor asks for them', async (t) => {
+test('users without the right neither see nor request agents', async (t) => {
   const page = await open(t, '/agents', { as: await site.member('billing') })
   const asked: string[] = []
   page.on('request', (request) => asked.push(new URL(request.url()).pathname))

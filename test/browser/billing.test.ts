@@ -101,7 +101,7 @@ test('the month is chosen in the address; usage is a file of the gateway', async
   assert.equal(await textOf(file), body)
 })
 
-test('a budget and its alerts are saved; what the gateway refuses is said beside the field', async (t) => {
+test('a budget and its alerts are saved; a rejection is shown beside the field', async (t) => {
   const page = await dashboard.open(t, browser, '/billing?tab=budget')
   const budget = page.getByLabel('Monthly budget')
   await budget.fill('100.1234567891')
@@ -130,7 +130,7 @@ test('a budget and its alerts are saved; what the gateway refuses is said beside
   assert.deepEqual([monthly_budget_usd, alert_thresholds], [250.5, [80, 90, 95, 100]])
 })
 
-test('an invoice is opened, adds up, is downloaded as it is, and is printed without what is around it', async (t) => {
+test('an invoice is opened, adds up, is downloaded unchanged, and is printed alone', async (t) => {
   const [, month] = billed.months
   const page = await dashboard.open(t, browser, '/billing?tab=invoices')
   const { data } = (await ask('/v1/invoices')).json<{ data: { id: string; total_usd: number }[] }>()
@@ -160,7 +160,7 @@ test('an invoice is opened, adds up, is downloaded as it is, and is printed with
   assert.equal(await page.getByRole('heading', { level: 1, name: /^Invoice for/ }).isVisible(), true)
 })
 
-test('nothing yet, out of credit, refused and failed: each says so, and what to do', async (t) => {
+test('no data, no credit, rejections and failures: each is explained with what to do', async (t) => {
   const page = await dashboard.open(t, browser, '/billing?tab=ledger', {
     as: await dashboard.person(await poorAccount(), 'owner', 'poor@example.com'),
   })
@@ -183,7 +183,7 @@ test('nothing yet, out of credit, refused and failed: each says so, and what to 
   await other.getByText('Owners, admins and billing members of the account can.').waitFor()
 })
 
-test('axe finds nothing in either theme, and nothing scrolls sideways on phones', async (t) => {
+test('axe reports no issues in either theme, and nothing scrolls sideways on phones', async (t) => {
   const { data } = (await ask('/v1/invoices')).json<{ data: { id: string }[] }>()
   const tabs = ['', '?tab=ledger', '?tab=invoices', '?tab=budget', `/invoices/${data[0]?.id}`]
   const page = await dashboard.open(t, browser, '/billing', { bypassCSP: true, reducedMotion: 'reduce' })

@@ -98,7 +98,7 @@ const timeOf = ({ searchParams }: URL, name: string): number => Date.parse(searc
 const isByModelOfWeek = (url: URL): boolean =>
   url.searchParams.get('group_by') === 'model' && timeOf(url, 'period_end') - timeOf(url, 'period_start') === 7 * DAY_MS
 
-test('charts say what the API says, by table and by keyboard; the period is in the address; few requests', async (t) => {
+test('charts show the API’s figures, by table and by keyboard; the period is in the address; few requests', async (t) => {
   const { secret } = await seeded()
   const page = await dashboard.open(t, browser, '/')
   await chart(page, 'Requests by model').getByRole('slider').waitFor()
@@ -225,7 +225,7 @@ test('each provider has a strip of its last 24 hours, of an answer that the char
   assert.equal([...asked].filter((url) => url.includes('/v1/usage/performance')).length, 2)
 })
 
-test('latest errors are told by cause, with what the provider said to whoever may know', async (t) => {
+test('recent errors are listed by cause, with the provider’s message for users with the right', async (t) => {
   const { secret } = await dashboard.newKey('Unlucky')
   const body = { model: 'refused-model', messages: [{ role: 'user', content: 'Hello' }] }
   for (const _ of [1, 2]) {

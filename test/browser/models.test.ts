@@ -86,7 +86,7 @@ test('search, facets with counts and sort are in the address, and back undoes th
   await status(page).getByText(`${all} models`, { exact: true }).waitFor()
 })
 
-test('speed is what the API measured, and models compare side by side at exact cost', async (t) => {
+test('speed is as the API measured, and models are compared at exact cost', async (t) => {
   const page = await dashboard.open(t, browser, '/models?q=gpt-5.4-mini')
   const performance = await performanceOf()
   // (seeded under the name that the catalogue folds into its dated one)
@@ -127,7 +127,7 @@ test('speed is what the API measured, and models compare side by side at exact c
   await page.locator(':focus', { hasText: 'Compare' }).waitFor()
 })
 
-test('four are compared and no fifth, unknown names are left out, and what differs is marked', async (t) => {
+test('at most four models are compared, unknown names are omitted, and differences are marked', async (t) => {
   const ids = ['turnpike-simulator', PRICED, UNPRICED, 'gpt-5.4-mini']
   const page = await dashboard.open(t, browser, `/models?compare=${ids.join(',')}`)
   const fifth = page.getByRole('checkbox', { name: 'Compare claude-sonnet-4-6', exact: true })
@@ -177,7 +177,7 @@ test('a model has its page, also with a slash in its ID, and a name that is none
   assert.match((await page.locator(':focus').getAttribute('aria-valuetext')) ?? '', /^\w{3} \d+: \d+$/)
 })
 
-test('the last 24 hours of a model are told by hour, as a strip and as a table', async (t) => {
+test('the last 24 hours of a model are shown by hour, as a strip and as a table', async (t) => {
   const page = await dashboard.window(t, browser)
   await page.clock.setFixedTime(Date.now()) // or an hour could begin between two looks
   await page.goto(`${dashboard.url}/app/models/turnpike-simulator`)
@@ -191,7 +191,7 @@ test('the last 24 hours of a model are told by hour, as a strip and as a table',
   assert.deepEqual(await figure.locator('tfoot td').allInnerTexts(), [requests, failed])
 })
 
-test('who may not ask models is not sent to the Playground; failures say what went wrong and can be tried again', async (t) => {
+test('users who may not call models are not sent to the Playground; failures give the reason and can be retried', async (t) => {
   const page = await dashboard.open(t, browser, `/models/${PRICED}`, { as: await dashboard.member('billing') })
   await page.getByRole('link', { name: 'Estimate cost' }).waitFor()
   assert.equal(await page.getByRole('link', { name: 'Try in Playground' }).count(), 0)

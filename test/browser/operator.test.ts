@@ -146,7 +146,7 @@ test('prices that end within a week without a successor are listed above the pro
   assert.deepEqual(texts, [`price-ended ended ${midnightText(-2)}`, `price-ends ends ${midnightText(4)}`])
 })
 
-test('a provider is tested on request: the page shows that it is under way, then its result in words', async (t) => {
+test('a provider is tested on request: the page shows the progress, then the result', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/providers')
   const said = (name: string, text: string) =>
     page
@@ -204,7 +204,7 @@ test('a test and its result have room on a phone; tests are in the audit log', a
     .waitFor()
 })
 
-test('an account is made, given credit to the last digit and another plan, and found by the gateway', async (t) => {
+test('an account is created, receives exact credit and another plan, and is in use by the gateway', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/accounts')
   await button(page, 'Create account').click()
   await page.waitForURL('**/settings/accounts?selected=new')
@@ -277,7 +277,7 @@ async function balanceOf(id: string): Promise<number> {
   return (await dashboard.ask('GET', `/v1/admin/accounts/${id}`, { token })).json<{ balance_usd: number }>().balance_usd
 }
 
-test('processes are listed with what they run; another version, a silent one and a missing sandbox are told', async (t) => {
+test('processes are listed with their work; another version, a silent one and a missing sandbox are marked', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/instances')
   const own = page.getByRole('row', { name: /^ins_.*Running/ })
   await own.getByText('Role: all').waitFor()
@@ -305,7 +305,7 @@ test('processes are listed with what they run; another version, a silent one and
   await page.getByText('Processes run different versions').waitFor({ state: 'detached' })
 })
 
-test('an owner of another account is refused; what failed is said and tried again; without providers there is a command', async (t) => {
+test('an owner of another account is rejected; failures are shown and can be retried; without providers there is a command', async (t) => {
   const outsider = await dashboard.person(await dashboard.account('Elsewhere'), 'owner', 'elsewhere@example.com')
   const refused = await dashboard.open(t, browser, '/settings/providers', { as: outsider })
   for (const [path, what] of [
@@ -337,7 +337,7 @@ test('an owner of another account is refused; what failed is said and tried agai
   await page.getByText('No providers are configured').waitFor()
 })
 
-test('axe finds nothing in either theme, and nothing scrolls sideways on phones', async (t) => {
+test('axe reports no issues in either theme, and nothing scrolls sideways on phones', async (t) => {
   const accounts = '/settings/accounts'
   const page = await dashboard.open(t, browser, accounts, { bypassCSP: true, reducedMotion: 'reduce' })
   const sheet = `${accounts}?selected=${dashboard.firstAccount}`

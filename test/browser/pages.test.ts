@@ -94,14 +94,14 @@ async function letDevicesIn(site: Site, page: Page, look: Look): Promise<void> {
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`axe finds nothing on any page, ${colorScheme}`, async (t) => {
+  test(`axe reports no issues on any page, ${colorScheme}`, async (t) => {
     await visitPages(t, { colorScheme, bypassCSP: true }, async (page, name) => {
       assert.deepEqual(await axeFindings(page), [], name)
     })
   })
 }
 
-test('at 320 px no page scrolls sideways, and none does what its policy forbids', async (t) => {
+test('at 320 px no page scrolls sideways, and none violates its content security policy', async (t) => {
   await visitPages(t, { viewport: { width: 320, height: 640 } }, async (page, name) => {
     assert.ok((await overflow(page)) <= 0, name)
     assert.equal(await page.locator('h1').count(), 1, name)
@@ -109,7 +109,7 @@ test('at 320 px no page scrolls sideways, and none does what its policy forbids'
   })
 })
 
-test('whoever is invited signs in and is a member', async (t) => {
+test('an invited person signs in and becomes a member', async (t) => {
   const site = await startSite(t, { withProvider: true })
   const page = await openWindow(t, browser)
   await page.goto(await invitation(site))
@@ -120,7 +120,7 @@ test('whoever is invited signs in and is a member', async (t) => {
   assert.match(await main(page), /^Difference\n[\s\S]*Ada Lovelace \(ada@example\.com\), developer/)
 })
 
-test('whoever is signed in accepts an invitation by hand, and goes from one account to the other', async (t) => {
+test('a signed-in user confirms an invitation and switches between the accounts', async (t) => {
   const site = await startSite(t)
   const page = await openWindow(t, browser)
   await page.goto(await site.link())
@@ -143,7 +143,7 @@ test('whoever is signed in accepts an invitation by hand, and goes from one acco
   assert.match(await main(page), /As owner@localhost \(developer\)/)
 })
 
-test('without an identity provider an invitation says that nobody new can come', async (t) => {
+test('without an identity provider an invitation says that no new person can join', async (t) => {
   const site = await startSite(t)
   const page = await openWindow(t, browser)
   await page.goto(await invitation(site))

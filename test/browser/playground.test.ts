@@ -327,7 +327,7 @@ view('nothing that a model or a provider says runs', async (page) => {
 const TARGETS = `[...document.querySelectorAll('main [href], main [src]')].map(
   (element) => element.getAttribute('href') ?? element.getAttribute('src'))`
 
-test('loading that fails is tried again, no models is said, and billing may not', async (t) => {
+test('loading can be retried, an empty list of models is explained, and billing users have no access', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/appearance')
   await page.route(
     '**/v1/models',
@@ -349,7 +349,7 @@ test('loading that fails is tried again, no models is said, and billing may not'
 /** Colors do not change any more. */
 const SETTLED = `document.getAnimations().every(({ playState }) => playState !== 'running')`
 
-test('axe finds nothing in light and dark, and nothing sticks out at 320 px', async (t) => {
+test('axe reports no issues in light and dark, and nothing overflows at 320 px', async (t) => {
   const page = await dashboard.open(t, browser, `/playground?models=${SIMULATOR},${SIMULATOR},`, {
     bypassCSP: true,
     colorScheme: 'light',

@@ -53,7 +53,7 @@ const sheet = (page: Page) => page.getByRole('dialog', { name: 'Request' })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const address = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
-test('the view asks once, and lists what the API lists', async (t) => {
+test('the view sends one request, and lists what the API lists', async (t) => {
   const page = await dashboard.open(t, browser, '/no/such/view')
   await frameIsThere(page)
   const asked: string[] = []
@@ -122,7 +122,7 @@ test('filters are in the address, survive a reload, and go one by one', async (t
   await page.getByRole('status').getByText('50 more requests loaded, 100 in all').waitFor()
 })
 
-test('the file has what the filters of the address let through, and says where there is more', async (t) => {
+test('the file has the requests that match the filters of the address, and reports if there are more', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=7d&status=failed&model=gpt-5.4-mini&order=asc')
   let more = false
   let url = ''
@@ -152,7 +152,7 @@ test('the file has what the filters of the address let through, and says where t
   await page.getByText('Could not download the file: Out of order.').first().waitFor()
 })
 
-test('the sheet of a pasted ID tells how often it was tried, why, and what it cost', async (t) => {
+test('the details of a pasted ID show the attempts, their reasons, and the cost', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=1h')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${dashboard.url}/app/requests?range=custom&from=2026-01-01&to=2026-01-01&request=${seeded.retried}`)
@@ -178,7 +178,7 @@ test('the sheet of a pasted ID tells how often it was tried, why, and what it co
   await sheet(page).getByText('No request has this ID').waitFor()
 })
 
-test('the sheet names the API that a request came by, and its curl calls the same', async (t) => {
+test('the details name the API of a request, and the curl command calls the same', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=1h')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.goto(`${dashboard.url}/app/requests?range=1h&request=${seeded.estimated}`)
@@ -204,7 +204,7 @@ test('a row opens its sheet, and the focus returns to the row', async (t) => {
   assert.ok(await comesTrue(page, `document.activeElement.getAttribute('href') === ${href}`))
 })
 
-test('live shows what has just ended, told by one stream while the list is not asked for again', async (t) => {
+test('the live view shows completed requests from one stream without requesting the list again', async (t) => {
   const page = await dashboard.window(t, browser)
   await page.clock.setFixedTime(Date.now() + 10 * 60_000) // whose 24 hours go on to after what ends here, and do not move
   await page.goto(`${dashboard.url}/app/requests?range=24h`)
@@ -259,7 +259,7 @@ test('live shows what has just ended, told by one stream while the list is not a
   await rows(page).first().getByText('model-of-nobody', { exact: true }).waitFor()
 })
 
-test('a stream that breaks off goes on after what it told last; one that is refused says why', async (t) => {
+test('a stream that breaks off continues after its last event; a rejected one gives the reason', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=24h')
   await rows(page).first().waitFor()
   const id = completionIdAt(Date.now())
@@ -394,7 +394,7 @@ test('anything is found by any of its IDs, in the list and in the command menu',
   await page.getByText('Nothing has the ID nothing-is-called-so.').first().waitFor()
 })
 
-test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
+test('no data, failures and rejections are each explained with what to do', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?provider=nobody')
   await page.getByText('No matching requests').waitFor()
   await page.goto(`${dashboard.url}/app/requests?provider=openai&range=30d`)
@@ -415,7 +415,7 @@ test('nothing, failures and refusals each say what they are and what can be done
   assert.equal(await empty.locator('table').count(), 0)
 })
 
-test('nothing for axe to find in either theme, and nothing too wide for a phone', async (t) => {
+test('axe reports no issues in either theme, and nothing is too wide for a phone', async (t) => {
   const options = { bypassCSP: true, reducedMotion: 'reduce' } as const
   const page = await dashboard.open(t, browser, '/requests?range=7d&status=failed', options)
   await rows(page).first().waitFor()

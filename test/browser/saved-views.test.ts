@@ -159,7 +159,7 @@ test('there are 20 views at most: then one is replaced or removed', async (t) =>
   assert.equal(await entry(page, 'View 20').getAttribute('href'), '/app/usage?range=7d')
 })
 
-test('what others wrote into the browser is text, or left out; other accounts and pages have views of their own', async (t) => {
+test('invalid browser storage is shown as text or ignored; other accounts and pages have their own views', async (t) => {
   const page = await dashboard.open(t, browser, '/usage')
   await title(page, 'Usage').waitFor()
   const views = [
@@ -257,7 +257,7 @@ test('statuses, models and keys are counted, as the API counts them, when the fi
 
 const isNone = (name: string) => / 0 requests$/.test(name)
 
-test('all statuses are counted also where the list is of one, and what nobody used in the period is the last', async (t) => {
+test('all statuses are counted even if the list has one, and unused ones come last', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=30d&status=client_left&model=model-of-nobody')
   await page.getByText('No matching requests').waitFor()
   const query = new URLSearchParams()
@@ -282,7 +282,7 @@ test('all statuses are counted also where the list is of one, and what nobody us
   assert.deepEqual(address(page), { range: '30d', status: 'client_left' })
 })
 
-test('nothing for axe to find in the dialog in either theme, and nothing too wide for a phone', async (t) => {
+test('axe reports no issues in the dialog in either theme, and nothing is too wide for a phone', async (t) => {
   const options = { bypassCSP: true, reducedMotion: 'reduce' } as const
   const page = await dashboard.open(t, browser, '/requests?range=7d', options)
   await rows(page).first().waitFor()

@@ -32,7 +32,7 @@ const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', {
 const question = (page: Page) => page.getByRole('alertdialog')
 const focus = (page: Page, text: string) => page.locator(':focus', { hasText: text })
 
-test('J1: signed in by link, somebody makes a key, uses it, and revokes it while another window looks on', async (t) => {
+test('J1: a user signs in by link, creates a key, uses it, and revokes it while another window is open', async (t) => {
   const { url, database, firstAccount } = dashboard
   const page = await openWindow(t, browser)
   await page.goto(signInUrl(url, await createSignInLink(database.db, firstAccount, Date.now())))
@@ -145,7 +145,7 @@ test('a key is edited in its sheet, which is an address, and its users are named
   assert.equal(await row.getByText('Active').count(), 1)
 })
 
-test('who may not manage keys is told who may; a failure is told with its request id and mended by another try', async (t) => {
+test('users who may not manage keys learn who may; a failure shows its request ID and can be retried', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/keys', { as: await dashboard.member('billing') })
   await page.getByText('You cannot see API keys').waitFor()
   await page.getByText('Owners, admins and developers of the account can.').waitFor()
@@ -192,7 +192,7 @@ async function askToRevoke(page: Page, name: string, label: string) {
   return box
 }
 
-test('the revoke dialog counts what a key created, revokes it by default, and leaves it active when unchecked', async (t) => {
+test('the revoke dialog counts the keys that a key created, revokes them by default, and keeps them when unchecked', async (t) => {
   const top = await dashboard.newKey('Top')
   const middle = await create('/v1/keys', top, { name: 'Middle' })
   const side = await create('/v1/keys', top, { name: 'Side' })
@@ -222,7 +222,7 @@ test('the revoke dialog counts what a key created, revokes it by default, and le
   await page.getByRole('link', { name: /^Side/ }).waitFor()
 })
 
-test('a developer gives no more than they have', async (t) => {
+test('a developer grants no more rights than they have', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/keys', { as: await dashboard.member('developer') })
   await button(page, 'Create key').first().click()
   const form = dialog(page, 'Create an API key')
@@ -291,7 +291,7 @@ test('names of keys and people are text, whatever is in them', async (t) => {
   assert.equal(await page.evaluate('globalThis.__ran ?? null'), null)
 })
 
-test('a key is rotated with an overlap, disabled and enabled; one that expires soon says so', async (t) => {
+test('a key is rotated with an overlap, disabled and enabled; an expiring one is marked', async (t) => {
   const { secret: first } = await dashboard.newKey('Rotated')
   const statusOf = async (secret: string) =>
     (await fetch(`${dashboard.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })).status

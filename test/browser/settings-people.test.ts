@@ -33,7 +33,7 @@ async function confirm(page: Page, name: string): Promise<void> {
   await question(page).waitFor({ state: 'detached' })
 }
 
-test('somebody is invited by a link that is shown once, and another invitation is withdrawn', async (t) => {
+test('a person is invited by a link that is shown once, and another invitation is withdrawn', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/members')
   await page.getByText('No open invitations').waitFor()
   await button(page, 'Invite').click()
@@ -86,7 +86,7 @@ test('an owner changes a role and removes a member, and cannot leave the account
   assert.equal((await dashboard.ask('GET', '/v1/audit', { token })).statusCode, 401)
 })
 
-test('J3: a device that was let in is seen with what it may use, and is refused after it is disconnected', async (t) => {
+test('J3: a connected device is listed with its rights, and rejected after it is disconnected', async (t) => {
   const { url } = dashboard
   const post = async (path: string, fields: Record<string, string>) => {
     const answer = await fetch(url + path, {
@@ -124,7 +124,7 @@ test('J3: a device that was let in is seen with what it may use, and is refused 
   assert.match(page.url(), /state=all/)
 })
 
-test('the audit log tells in sentences what was done; filters and entries are addresses', async (t) => {
+test('the audit log describes actions in sentences; filters and entries have addresses', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/audit')
   const says = (text: string) => page.getByRole('link', { name: text, exact: true })
   await says('Ada made developer@example.com admin (was developer)').waitFor()
@@ -168,7 +168,7 @@ test('denied attempts of the same kind are one entry with their number', async (
   await sheet.getByText('Last attempt', { exact: true }).waitFor()
 })
 
-test('other sessions are signed out, and this one goes on', async (t) => {
+test('other sessions are signed out, and the current one stays', async (t) => {
   const other = await dashboard.browser(dashboard.owner)
   const page = await dashboard.open(t, browser, '/settings/sessions')
   await page.getByRole('row', { name: /This one/ }).waitFor()
@@ -202,7 +202,7 @@ test('theme, time zone and shortcuts are chosen, and last', async (t) => {
   await heading(page, 'API keys')
 })
 
-test('who may not is told so: developers see members and no audit log', async (t) => {
+test('users without the right are informed: developers see members and no audit log', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/audit', { as: await dashboard.member('billing') })
   await page.getByText('You cannot see the audit log').waitFor()
   await go(page, 'Members')
@@ -212,7 +212,7 @@ test('who may not is told so: developers see members and no audit log', async (t
   assert.equal(await button(page, 'Leave').count(), 1)
 })
 
-test('a page that cannot be loaded says so', async (t) => {
+test('a page that cannot be loaded reports it', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/appearance')
   const error = { message: 'Broken for a moment.', type: 'invalid_request_error' }
   await page.route('**/v1/{members,devices,sessions,audit}?*', (route) =>
@@ -228,7 +228,7 @@ test('a page that cannot be loaded says so', async (t) => {
 
 const MODEL = 'turnpike-simulator'
 
-test('a team is made, gets a member, a key and a budget that blocks its requests until it is raised', async (t) => {
+test('a team is created and receives a member, a key and a budget that blocks its requests until it is raised', async (t) => {
   const person = await dashboard.member('developer')
   const { db } = dashboard.database
   await db.updateTable('person').set({ name: 'Katherine Johnson' }).where('id', '=', person.userId).execute()
@@ -337,7 +337,7 @@ const VIEWS = [
   ['Appearance', '/settings/appearance'],
 ] as const
 
-test('axe finds nothing in either theme, and nothing scrolls sideways at 320 and 390 px', async (t) => {
+test('axe reports no issues in either theme, and nothing scrolls sideways at 320 and 390 px', async (t) => {
   await dashboard.newKey(`A name that goes on ${'and on '.repeat(20)}`)
   const page = await dashboard.open(t, browser, '/settings/appearance', { bypassCSP: true })
   const look = async (name: string) => {

@@ -76,7 +76,7 @@ test('a key is added after its test, changed, rotated and deleted, and never sho
   assert.deepEqual(await db.selectFrom('provider_credential').selectAll().execute(), [])
 })
 
-test('who may not manage keys is told who may; a failure is told and mended by another try', async (t) => {
+test('users who may not manage keys learn who may; a failure is shown and can be retried', async (t) => {
   const page = await dashboard.open(t, browser, PATH, { as: await dashboard.member('billing') })
   await page.getByText('You cannot see provider keys').waitFor()
   assert.equal(await page.getByRole('navigation', { name: 'Settings' }).getByText('Provider keys').count(), 0)
@@ -95,7 +95,7 @@ test('who may not manage keys is told who may; a failure is told and mended by a
 const SETTLED = `new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))
   .then(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)))`
 
-test('axe finds nothing in either theme, and nothing scrolls sideways at 320 px', async (t) => {
+test('axe reports no issues in either theme, and nothing scrolls sideways at 320 px', async (t) => {
   const body = { provider: 'up', api_key: GOOD_KEY, name: `A name that goes on ${'and on '.repeat(10)}` }
   const { secret: token } = await dashboard.newKey('Axe')
   assert.equal((await dashboard.ask('POST', '/v1/provider-credentials', { token, body })).statusCode, 201)

@@ -67,7 +67,7 @@ const VIEW_FOCUSED = "document.activeElement.id === 'view'"
 /** Both at once: the second letter is not waited for longer than a moment. */
 const jump = (page: Page, letter: string) => Promise.all(['g', letter].map((key) => page.keyboard.press(key)))
 
-test('the palette finds a view and a model by some letters and goes there, before and after the list of models was seen', async (t) => {
+test('the palette finds a view and a model by some letters and opens it, before and after the list of models was loaded', async (t) => {
   const page = await open(t, '/')
   await page.keyboard.press('Control+k')
   await searchField(page).fill('audi')
@@ -91,7 +91,7 @@ test('the palette finds a view and a model by some letters and goes there, befor
   await searchField(page).waitFor({ state: 'detached' })
 })
 
-test('letters jump and help until they are switched off, and never while somebody types', async (t) => {
+test('keyboard shortcuts work until they are switched off, and never while typing', async (t) => {
   const page = await open(t, '/settings/appearance')
   await page.keyboard.press('?')
   const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
@@ -140,7 +140,7 @@ test('the keyboard meets the skip link, the navigation, the account, the search 
   assert.equal(await page.evaluate('document.activeElement.closest("main")?.id'), 'view')
 })
 
-test('at 390 px the navigation is a drawer that closes by Escape, gives the focus back, and opens the page that was chosen', async (t) => {
+test('at 390 px the navigation is a drawer that closes by Escape, restores the focus, and opens the chosen page', async (t) => {
   const page = await open(t, '/settings/appearance', { viewport: { width: 390, height: 844 }, bypassCSP: true })
   const opener = page.getByRole('button', { name: 'Open navigation' })
   await opener.click()
@@ -156,7 +156,7 @@ test('at 390 px the navigation is a drawer that closes by Escape, gives the focu
   assert.ok((await overflow(page)) <= 0)
 })
 
-test('somebody of two accounts goes over to the other one, sees what they may there, and signs out', async (t) => {
+test('a user of two accounts switches to the other, sees their rights there, and signs out', async (t) => {
   const { database, account } = dashboard
   const person = await dashboard.person(await account('Analytics'), 'billing', 'lin@example.com')
   await joinAccount(database.db, { ...person, accountId: dashboard.firstAccount }, 'developer')
@@ -175,7 +175,7 @@ test('somebody of two accounts goes over to the other one, sees what they may th
   await page.waitForURL(`${dashboard.url}/sign-in?next=%2Fapp%2Fusage`)
 })
 
-test('an address with its filters, opened signed out, is what one sees after signing in', async (t) => {
+test('an address with filters that is opened signed out is shown after signing in', async (t) => {
   const page = await openWindow(t, browser)
   await page.goto(`${dashboard.url}/app/usage?range=7d`)
   await page.waitForURL(`${dashboard.url}/sign-in?**`)
@@ -185,7 +185,7 @@ test('an address with its filters, opened signed out, is what one sees after sig
   await heading(page, 'Usage').waitFor()
 })
 
-test('a session that was ended elsewhere sends to the sign-in, and names the way back', async (t) => {
+test('a session that ended elsewhere leads to the sign-in, which returns to the page', async (t) => {
   const page = await open(t, '/settings/appearance')
   await frameIsThere(page) // a question on its way would be refused, and be the one that leads away
   const [cookie] = await page.context().cookies()
@@ -197,7 +197,7 @@ test('a session that was ended elsewhere sends to the sign-in, and names the way
   assert.match(new URL(page.url()).searchParams.get('next') ?? '', /^\/app\/requests/)
 })
 
-test('without a network it is said that what is seen may be old, until there is one again', async (t) => {
+test('without a network a notice says that data may be old, until the network is back', async (t) => {
   const page = await open(t, '/settings/appearance')
   await frameIsThere(page)
   await page.waitForLoadState('networkidle')
@@ -250,7 +250,7 @@ test('columns are hidden and rows made higher from the keyboard, without asking 
   await card.getByText('Provider', { exact: true }).waitFor()
 })
 
-test('an address of nothing says so within the shell and leads Home', async (t) => {
+test('an unknown address is explained within the shell and leads Home', async (t) => {
   const page = await open(t, '/no/such/view')
   await heading(page, 'Not found').waitFor()
   await page.locator('main').getByRole('link', { name: 'Go to Home' }).click()
@@ -358,7 +358,7 @@ test('the first page loads at most 200 KiB of JavaScript, compressed, and nothin
 })
 
 for (const path of ['/', '/usage']) {
-  test(`what stands on ${path} stays where it is while the rest arrives`, async (t) => {
+  test(`elements of ${path} keep their position while the rest loads`, async (t) => {
     const { page } = await visit(t, path)
     const shift = await page.evaluate<number>(LAYOUT_SHIFT)
     const paintMs = await page.evaluate<number | undefined>(FIRST_PAINT)

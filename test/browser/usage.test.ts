@@ -112,7 +112,7 @@ test('J4: table, chart and API agree to the last digit, however usage is grouped
   }
 })
 
-test('a view asks three times at most, is all in its address, and each row leads to what is behind it', async (t) => {
+test('a view sends at most three requests, its address has its whole state, and each row leads to its requests', async (t) => {
   const page = await dashboard.open(t, browser, '/settings/appearance') // where nothing is asked about use
   const asked: string[] = []
   page.on('request', (request) => {
@@ -185,7 +185,7 @@ test('the file is the gateway’s own, under its own name', async (t) => {
   assert.match(file.suggestedFilename(), /^usage-by-key-.*\.csv$/)
 })
 
-test('nothing, failures and refusals each say what they are and what can be done', async (t) => {
+test('no data, failures and rejections are each explained with what to do', async (t) => {
   const page = await dashboard.open(t, browser, '/usage?model=never-used')
   await page.getByText('No matching usage').waitFor()
   await button(page, 'Clear filters').click()
@@ -220,7 +220,7 @@ interface Speed {
   readonly groups: readonly { readonly key: string; readonly requests: number; readonly failed: number }[]
 }
 
-test('speed and errors are asked for when looked at, say of which days they are, and lead to the failures', async (t) => {
+test('speed and errors are loaded when shown, name their days, and lead to the failures', async (t) => {
   const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, colorScheme: 'dark' })
   await title(page, 'Spend by model').waitFor()
   await page.waitForLoadState('networkidle')
@@ -324,7 +324,7 @@ async function titles(page: Page, part: Part, number: number): Promise<readonly 
   return Promise.all(amounts.map(async (amount) => (await amount.getAttribute('title')) ?? ''))
 }
 
-test('nothing for axe to find in either theme, and nothing too wide for a phone', async (t) => {
+test('axe reports no issues in either theme, and nothing is too wide for a phone', async (t) => {
   const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, reducedMotion: 'reduce' })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })

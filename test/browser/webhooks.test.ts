@@ -56,7 +56,7 @@ async function giveUp(webhookId: string): Promise<void> {
     .execute()
 }
 
-test('a webhook is added, its first event is seen to arrive, and what was sent can be read', async (t) => {
+test('a webhook is added, its first event arrives, and the request can be read', async (t) => {
   const page = await open(t, '/webhooks')
   await page.getByText('No webhooks yet').waitFor()
   await page.getByText('turnpike webhooks listen --forward localhost:8000').waitFor()
@@ -213,7 +213,7 @@ test('a secret is rotated with both good for an hour; tests go out, and the endp
   assert.equal(await page.getByText('After', { exact: true }).count(), 0)
 })
 
-test('an endpoint that answers 410 is told to be disabled, above the list, and enabled again there', async (t) => {
+test('an endpoint that answers 410 is reported as disabled, above the list, and enabled again there', async (t) => {
   receiver.answer('/gone', KINDS.gone)
   const { id } = await addByApi('/gone', '')
   await waitForAttempts(id, 1)
@@ -236,7 +236,7 @@ test('the verification code is in the address, language and all', async (t) => {
   await page.getByText('hmac.compare_digest').waitFor()
 })
 
-test('what cannot be loaded is said and tried again; who may not see webhooks is told who may', async (t) => {
+test('failed loading is reported and can be retried; users who may not see webhooks learn who may', async (t) => {
   const page = await open(t, '/models')
   let isBroken = true
   const error = { type: 'invalid_request', code: 'broken', message: 'This is broken.', request_id: 'req_broken' }
@@ -258,7 +258,7 @@ test('what cannot be loaded is said and tried again; who may not see webhooks is
   await billing.getByText('You cannot see webhooks').waitFor()
 })
 
-test('axe finds nothing in light and dark, nothing is wider than the window, and longer lists come in pages', async (t) => {
+test('axe reports no issues in light and dark, nothing is wider than the window, and longer lists are paginated', async (t) => {
   const page = await open(t, '/webhooks', { bypassCSP: true, reducedMotion: 'reduce' })
   const endpoints = await logWebhooks(dashboard.database, dashboard.firstAccount)
   await visitViews(page, endpoints, async (name) => assert.deepEqual(await axeFindings(page), [], name))

@@ -23,7 +23,7 @@ const hosts = readdirSync(GOLDEN_FOLDER)
 for (const host of hosts) {
   const golden = readGolden<Golden>(`${host}.json`)
   const protocol = PROVIDERS[host]?.protocol
-  test(`golden: ${host} is sent what its file says`, () => {
+  test(`golden: ${host} receives what its file says`, () => {
     assert.ok(protocol)
     assert.equal(protocol.severalChoices, golden.severalChoices)
     assert.deepEqual(Object.keys(golden.requests), Object.keys(requests))
@@ -44,7 +44,7 @@ test('golden: every host of the format has its file', () => {
   )
 })
 
-test('golden: a stream is asked for its usage, or the host is known to send it unasked', () => {
+test('golden: a stream requests usage, or the host sends it without a request', () => {
   const unasked = hosts.filter((host) => {
     const { body } = readGolden<Golden>(`${host}.json`).requests['stream'] as {
       readonly body: { readonly stream_options?: unknown }
@@ -74,7 +74,7 @@ function wordsOf(messages: unknown): string[] {
   return words.sort()
 }
 
-test('golden: no combination of parameters makes a host’s codec throw anything of its own, or lose what was said', () => {
+test('golden: no combination of parameters makes a host’s codec throw other errors, or lose a parameter', () => {
   fc.assert(
     fc.property(mixed, fc.constantFrom(...hosts), (request, host) => {
       const protocol = PROVIDERS[host]?.protocol

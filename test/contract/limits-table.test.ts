@@ -21,7 +21,7 @@ for (const row of rows) {
   })
 }
 
-test('caps are read with their units, in what the code counts in', () => {
+test('limits are read with their units, in the unit of the code', () => {
   const cells: readonly (readonly [cell: string, caps: readonly number[]])[] = [
     ['16 KiB, 100 fields', [16_384, 100]],
     ['10 000, for 5 s', [10_000, 5_000]],

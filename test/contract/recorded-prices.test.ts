@@ -78,7 +78,7 @@ for (const recording of recordings) {
     reasons.set(reason, [...(reasons.get(reason) ?? []), recording.file])
     continue
   }
-  test(`${recording.file} costs what an independent calculator says`, () => {
+  test(`${recording.file} costs what an independent calculator computes`, () => {
     const units = readBilledUnits(recording)
     assert.ok(units !== undefined)
     const usage = meteredUsage(recording)

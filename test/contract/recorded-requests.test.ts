@@ -198,7 +198,7 @@ test('every difference that is allowed has been seen, or it would not have to be
   )
 })
 
-test('how many recorded requests were run is told', () => {
+test('the number of replayed requests is reported', () => {
   const notRun = Object.keys(NOT_RUN).filter((file) => withRequest.some((entry) => entry.request_file === file))
   if (recorded.length === 0) console.log('recorded requests: not found, 0 of N run')
   else console.log(`recorded requests: ${run} of ${withRequest.length} run (openai-chat)`)

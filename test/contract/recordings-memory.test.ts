@@ -216,7 +216,7 @@ const recordings: readonly Recorded[] = loadRecordings('openai-chat') ?? []
 const all = [...recordings, ...own()]
 
 for (const recording of all) {
-  test(`recorded: ${recording.file} means the same to the codec as to a plain reader`, () => run(recording))
+  test(`recorded: ${recording.file} has the same meaning for the codec as for a plain reader`, () => run(recording))
 }
 
 for (const recording of all.filter(({ file }) => file.endsWith('.sse'))) {
@@ -232,7 +232,7 @@ const EVIDENCE: readonly string[] = [
   'xai/error-429.json',
 ]
 
-test('every rule about the words of a message has a recording that shows them', () => {
+test('every rule about the text of a message has a recording that needs it', () => {
   assert.equal(EVIDENCE.length, MESSAGE_RULES.length)
   for (const [position, rule] of MESSAGE_RULES.entries()) {
     const recording = recordings.find(({ file }) => file === EVIDENCE[position])

@@ -475,7 +475,7 @@ function withoutThinking(conversation: readonly Body[], isKept: boolean): readon
 }
 
 for (const { api, provider, model, requests, sent } of [CHAT, MESSAGES, RESPONSES]) {
-  test(`${api.endpoint} to ${provider.id}: everything supported is sent as it came`, () => {
+  test(`${api.endpoint} to ${provider.id}: everything supported is sent unchanged`, () => {
     fc.assert(
       fc.property(requests, (generated) => {
         const request = JSON.parse(JSON.stringify(generated))

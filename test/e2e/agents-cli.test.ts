@@ -121,7 +121,7 @@ test('an agent is created for the repository of this folder, and watched to its 
   assert.equal(await run('logs', id), stdout)
 })
 
-test('an agent is listed, and what it did is shown', async () => {
+test('an agent is listed, and its work is shown', async () => {
   const id = await create('Show it.')
   const claim = await begin(id)
   await work(claim, STEP)
@@ -154,7 +154,7 @@ test('--wait ends with the run that a follow-up began, by how that ended', async
   assert.match(stderr, /turnpike: agt_\w+: failed: .*\(max_steps\)\n$/)
 })
 
-test('logs -f goes on where a lost connection left it', async () => {
+test('logs -f continues where a lost connection ended', async () => {
   const id = await create('Fix it.')
   const logs = start('logs', '-f', id, '--json', '--url', proxy.url)
   await saw(logs.stdout, '"message"')
@@ -189,7 +189,7 @@ test('an agent is cancelled; one that has ended is not', async () => {
   assert.match(refused.stderr, /\(\w+, req_\w+\)\n$/)
 })
 
-test('what is wrong is said in the server’s words', async () => {
+test('errors are shown in the server’s words', async () => {
   const unknown = await home.run(['agents', 'create', 'Fix it.', '--model', 'no-such-model'])
   assert.deepEqual([unknown.code, unknown.stdout], [1, ''])
   assert.match(unknown.stderr, /\(model_not_found, req_\w+\)\n$/)

@@ -11,7 +11,7 @@ after(async () => {
   await site.close()
 })
 
-test('credit that runs out in the middle ends the run with insufficient_credit; what it did is kept', async () => {
+test('credit that is exhausted during a run ends it with insufficient_credit; its work is kept', async () => {
   const key = await gateway.key()
   const { id: account } = JSON.parse((await send(gateway, '/v1/account', { key })).text)
   // Enough to hold the first calls, and less each time: a call holds about 0.002 USD at worst.

@@ -35,7 +35,7 @@ async function stopInTheMiddle(id: string, answersBefore = 0): Promise<void> {
   console.log(`the process ended ${Math.round(performance.now() - begun)} ms after SIGTERM`)
 }
 
-test('F17: SIGTERM hands a run over with its work; the next process goes on with it, in the same run', async () => {
+test('F17: SIGTERM hands a run over with its work; the next process continues the same run', async () => {
   const made = await employer.create(before)
   await stopInTheMiddle(made.id)
   gateway = await site.start()
@@ -51,7 +51,7 @@ test('F17: SIGTERM hands a run over with its work; the next process goes on with
   assert.equal(run.steps, 4)
 })
 
-test('F17: on another machine, which has none of its files, the work is there nevertheless', async () => {
+test('F17: another machine without the files still has the work', async () => {
   const made = await employer.create(before)
   await stopInTheMiddle(made.id)
   rmSync(workspaces(), { recursive: true })
@@ -61,7 +61,7 @@ test('F17: on another machine, which has none of its files, the work is there ne
   assert.equal(pushedFile(site.origin, agent.branch, 'after.txt'), 'before\n')
 })
 
-test('F17: a machine that has an older state of the work goes on with the newer one', async () => {
+test('F17: a machine with an older state of the work continues with the newer one', async () => {
   const made = await employer.create(
     script(calls('shell', { command: 'echo 1 > first.txt' }), calls('finish', { summary: '1' })),
   )

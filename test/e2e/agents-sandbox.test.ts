@@ -23,7 +23,7 @@ async function siteWith(t: TestContext, options: SiteOptions) {
 
 const ORDER = { name: 'Fix it', repository: 'acme/adder', prompt: 'Fix it.' }
 
-test('SBX-1: without a sandbox that holds agents are off, and both the API and the log say what is to be done', async (t) => {
+test('SBX-1: without an effective sandbox agents are off, and API and log say what to do', async (t) => {
   // A machine without bubblewrap, as this process sees it.
   const hidden = 'mount --bind /dev/null /usr/bin/bwrap && exec "$@"'
   const { gateway, key } = await siteWith(t, { under: ['unshare', '-rm', 'sh', '-c', hidden, 'sh'] })
@@ -41,7 +41,7 @@ test('SBX-1: without a sandbox that holds agents are off, and both the API and t
   assert.match(message, /bwrap|bubblewrap|sandbox/i)
 })
 
-test('backend none runs without a sandbox because the operator says so, and shouts', async (t) => {
+test('backend none runs without a sandbox because the operator configured it, with a prominent warning', async (t) => {
   const { gateway, key, origin } = await siteWith(t, { agents: { sandbox: { backend: 'none' } } })
   const employer = employerAt(() => gateway, key)
   const prompt = script(calls('shell', { command: 'echo open > open.txt' }), calls('finish', { summary: 'Done.' }))
@@ -52,7 +52,7 @@ test('backend none runs without a sandbox because the operator says so, and shou
   assert.match(gateway.output(), /AGENTS RUN WITHOUT A SANDBOX/)
 })
 
-test('GIT-3, SBX-2: a command finds neither the credential nor the way to the git server', async (t) => {
+test('GIT-3, SBX-2: a command finds neither the credential nor a route to the git server', async (t) => {
   const { gateway, key, server } = await siteWith(t, {})
   const employer = employerAt(() => gateway, key)
   const look = `env; cat /proc/*/environ /proc/*/cmdline .git/config 2>/dev/null | tr '\\0' '\\n'; git ls-remote ${server.url}/acme/adder.git; ls -R / 2>/dev/null | head -c 100000`

@@ -59,7 +59,7 @@ test('an agent explores, edits, runs the test, mends it: the branch holds the co
   assert.ok(run.pushed)
 })
 
-test('events of a run are in order, without gaps, and go on after a connection that was dropped', async () => {
+test('events of a run are in order, without gaps, and continue after a dropped connection', async () => {
   const made = await employer.create(QUICK_FIX)
   await employer.until(made.id, ...ENDED)
   const events = await employer.events(made.id)
@@ -78,7 +78,7 @@ test('events of a run are in order, without gaps, and go on after a connection t
   assert.deepEqual(diff.data, { files: 1, insertions: 1, deletions: 1 })
 })
 
-test('webhooks of started and completed verify, and tell of the same event of the agent', async (t) => {
+test('webhooks of started and completed verify, and report the same event of the agent', async (t) => {
   const receiver = await startReceiver()
   t.after(() => receiver.close())
   const endpoint = await employer.ask('POST', '/v1/webhooks', {
@@ -105,7 +105,7 @@ test('webhooks of started and completed verify, and tell of the same event of th
   }
 })
 
-test('a follow-up goes on in the same branch and conversation; without its workspace, from what the run left', async () => {
+test('a follow-up continues in the same branch and conversation; without its workspace, from the run’s results', async () => {
   const made = await employer.create(QUICK_FIX)
   const first = await employer.until(made.id, 'completed')
   const more = script(calls('shell', { command: 'cat add.sh > seen.txt' }), calls('finish', { summary: 'More.' }))
@@ -158,7 +158,7 @@ test('a message to a run that works is read at its next step', async () => {
 /** What a machine that is kept busy adds to it. */
 const BUSY_MS = 50_000
 
-test('JOB-3: a run that is cancelled ends within 10 s, in the middle of a command; what it did is kept', async () => {
+test('JOB-3: a cancelled run ends within 10 s, even during a command; its work is kept', async () => {
   const made = await employer.create(
     script(calls('shell', { command: 'echo kept > kept.txt' }), calls('shell', { command: 'sleep 600' })),
   )
@@ -208,7 +208,7 @@ test('a call of the model that is broken off by a cancelling is in the cost of t
   assert.equal(counted, charged)
 })
 
-test('a run ends when the key that asked for it is revoked, and says so', async () => {
+test('a run ends when the key that created it is revoked, and reports the reason', async () => {
   const key = await site.gateway.key()
   const other = employerAt(() => site.gateway, key)
   const made = await other.create(script(WAIT, calls('shell', { command: 'true' })))
@@ -222,7 +222,7 @@ test('a run ends when the key that asked for it is revoked, and says so', async 
   assert.match(agent.error.message, /key .*was revoked/)
 })
 
-test('INV-15: a run stops at its own limits, and what it did is kept', async () => {
+test('INV-15: a run stops at its own limits, and its work is kept', async () => {
   const steps = Array.from({ length: 6 }, (_, at) => calls('shell', { command: `echo ${at} > step${at}.txt` }))
   const limited = await employer.create(script(...steps), { max_steps: 3 })
   const dear = await employer.create(script(...steps), { max_cost_usd: 0.00005 })
@@ -233,7 +233,7 @@ test('INV-15: a run stops at its own limits, and what it did is kept', async () 
   assert.deepEqual([spent.status, spent.error.code], ['failed', 'max_cost'])
 })
 
-test('a repository that is not there, and a branch that is not, are told in words', async () => {
+test('a missing repository and a missing branch are reported in words', async () => {
   const strange = await employer.create(QUICK_FIX, { repository: 'acme/nothing' })
   const branch = await employer.create(QUICK_FIX, { branch: 'no-such-branch' })
   for (const [made, words] of [

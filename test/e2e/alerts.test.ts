@@ -126,7 +126,7 @@ test('INV-3: two processes that spend an account’s credit in a race write each
   assert.equal((await reconcile(gateways[0], account.key)).ok, true)
 })
 
-test('the end of the credit is told within a budget as well, and whatever the thresholds are', async () => {
+test('exhausted credit raises an alert within a budget as well, whatever the thresholds', async () => {
   const account = await prepaid(0.003)
   const body = { monthly_budget_usd: 0.005, alert_thresholds: [40] }
   const patched = await send(gateways[0], '/v1/account', { key: account.key, method: 'PATCH', body })
@@ -176,7 +176,7 @@ function monthOf(time: string): { readonly period_start: string; readonly period
   return { period_start: isoMonth(month), period_end: isoMonth(month + 1) }
 }
 
-test('WH-1: a receiver gets each alert once, signed, with the figures of /v1/usage and of the ledger', async () => {
+test('WH-1: a receiver receives each alert once, signed, with the figures of /v1/usage and of the ledger', async () => {
   const account = await prepaid(0.01)
   const customer = customerOf(gateways[0], account.key)
   const { id, secret } = await customer.create({ url: `${receiver.url}/alerts`, events: NEWS })

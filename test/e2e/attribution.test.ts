@@ -101,7 +101,7 @@ test('every API records tags of header and body, session, end user and the ID of
   }
 })
 
-test('a request that says nothing has none of it, and metadata that is no tag is named in a warning', async () => {
+test('a request without attribution has none, and metadata that is not a tag leads to a warning', async () => {
   const plain = await send(gateway, CHAT, { key, body: hello() })
   const bare = await rowOf(plain.headers['x-request-id'] ?? '')
   assert.deepEqual([bare.tags, bare.session_id, bare.end_user], [{}, null, null])
@@ -121,7 +121,7 @@ test('an invalid header is rejected before a provider is called', async () => {
   assert.equal(provider.calls.length, before)
 })
 
-test('a key gives its requests tags, and requires tags of them and of the keys that it created', async () => {
+test('a key has default tags for its requests, and requires tags of them and of the keys that it created', async () => {
   const created = async (by: string, body: object) => {
     const answer = await send(gateway, '/v1/keys', { key: by, body })
     assert.equal(answer.status, 201, answer.text)

@@ -109,7 +109,7 @@ const REFUSED: readonly (readonly [what: string, fields: Fields, param: string, 
 
 for (const [name] of natives) {
   for (const [what, fields, param, code] of REFUSED) {
-    test(`${name}: ${what} for a model that has no use for it is 422, and no provider is called`, async () => {
+    test(`${name}: ${what} for a model that does not support it is 422, and no provider is called`, async () => {
       const before = provider.calls.length
       for (const stream of [false, true]) {
         const asked = client.chat.completions.create({ model: `${name}-text`, messages: [USER], ...fields, stream })
@@ -138,7 +138,7 @@ const STOPS: Readonly<Record<string, number>> = {
 }
 
 for (const [name, native] of natives) {
-  test(`${name}: as many stop sequences as it takes are sent, one more is 422 or 400`, async () => {
+  test(`${name}: the maximum of stop sequences is sent, one more is 422 or 400`, async () => {
     const limit = STOPS[name] ?? assert.fail(name)
     const stop = Array.from({ length: limit + 1 }, (_, index) => `END${index}`)
     provider.answer(answerNative(native, SAID))
@@ -159,14 +159,14 @@ for (const [name, native] of natives) {
   })
 }
 
-test('what was refused is on nobody’s bill', async () => {
+test('rejected requests are not charged', async () => {
   const own = await gateway.keyOfNewAccount()
   const body = { model: 'anthropic-text', messages: [USER], tools: [LOOK] }
   assert.equal((await send(gateway, CHAT, { key: own, body })).status, 422)
   assert.equal((await usageReport(gateway, own)).total_tokens, 0)
 })
 
-test('a model without these capabilities takes everything that asks for none of them', async () => {
+test('a model without these capabilities accepts every request that needs none of them', async () => {
   provider.answer(answerNative(NATIVES['anthropic'] ?? assert.fail(), SAID))
   const content = [{ type: 'text' as const, text: 'In parts.' }]
   for (const fields of [
@@ -228,7 +228,7 @@ for (const [name, native] of natives) {
   })
 }
 
-test('a model that cannot stream gives several choices as a stream, each whole and in its place', async () => {
+test('a model that cannot stream delivers several choices as a stream, each complete and in order', async () => {
   provider.answer(answerNative(NATIVES['google'] ?? assert.fail(), SAID))
   const final = await client.chat.completions
     .stream({ model: 'google-whole', messages: [USER], n: 3 })

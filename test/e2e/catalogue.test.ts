@@ -85,7 +85,7 @@ test('the schedule pulls when a process starts, for all processes', async () => 
   await pricedEverywhere(times(1.5))
 })
 
-test('a pull shows what changes, and applies it in all processes; rows of the past keep their price', async () => {
+test('a pull shows the changes and applies them in all processes; past rows keep their price', async () => {
   const ask = () => send(first, CHAT, { key, body: hello({ model: id }) })
   assert.equal((await ask()).status, 200)
   const shown = await pull(catalogueOf(1.2), '--dry-run')
@@ -116,7 +116,7 @@ test('prices that rise to more than twice as much, older catalogues and other pu
   await pricedEverywhere(times(2.5))
 })
 
-test('a publisher makes a key and signs; a reset returns to the catalogue of the release', async () => {
+test('a publisher creates a key and signs; a reset returns to the catalogue of the release', async () => {
   const [secret, out] = [join(folder, 'key.pem'), join(folder, 'signed.json')]
   const publicKey = await first.cli('catalogue', 'keygen', '--out', secret)
   assert.match(publicKey, /^[\w+/]{43}=$/)

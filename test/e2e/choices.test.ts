@@ -122,7 +122,7 @@ for (const [name, native] of natives) {
     assert.deepEqual([answer.usage?.prompt_tokens, answer.usage?.completion_tokens], [30, 18])
   })
 
-  test(`${name}: n: 3 streamed keeps the choices apart by their index, with one usage`, async () => {
+  test(`${name}: n: 3 streamed separates the choices by index, with one usage`, async () => {
     const { text, isInStep } = await readInStep(name, native)
     assert.ok(isInStep, 'no choice waits for another to end')
     const stream = readStream(text)
@@ -188,7 +188,7 @@ const TOOL = {
   function: { name: 'look', parameters: { type: 'object', properties: { at: { type: 'integer' } } } },
 }
 
-test('each choice gets a seed of its own, so that they differ', async () => {
+test('each choice has its own seed, so that they differ', async () => {
   const native = NATIVES['google'] ?? assert.fail()
   const before = provider.calls.length
   provider.answer(together(native, 3))
@@ -263,7 +263,7 @@ for (const [name, native] of natives) {
     })
   }
 
-  test(`${name}, streamed: what the others had said when one failed is metered`, async () => {
+  test(`${name}, streamed: the output of the other choices when one failed is metered`, async () => {
     const tokens = await tokensOf(async () => {
       const fails = refuseNative(native, 500)
       const { error } = await failOne({ name, native, stream: true, fails, by: meteredClient })
@@ -272,7 +272,7 @@ for (const [name, native] of natives) {
     assert.ok(tokens > 0, 'two calls had begun, and their provider bills them')
   })
 
-  test(`${name}, whole: a choice that was given when another failed is metered as its provider counted it`, async () => {
+  test(`${name}, whole: a choice that was complete when another failed is metered as its provider counted it`, async () => {
     const late: Script = async (call, reply) => {
       await reply.wait(100)
       await refuseNative(native, 500)(call, reply)

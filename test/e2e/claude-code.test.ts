@@ -44,7 +44,7 @@ after(async () => {
 })
 
 for (const name of PROTOCOLS) {
-  test(`${name}: Claude Code reads a file, edits it and says so`, async (t) => {
+  test(`${name}: Claude Code reads a file, edits it and reports it`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'turnpike-claude-'))
     t.after(() => rm(folder, { recursive: true, force: true }))
     const native = NATIVES[name] ?? assert.fail()

@@ -102,7 +102,7 @@ async function folderWithFile(t: TestContext): Promise<string> {
 }
 
 for (const name of PROTOCOLS) {
-  test(`${name}: Codex reads a file, edits it and says so`, async (t) => {
+  test(`${name}: Codex reads a file, edits it and reports it`, async (t) => {
     const folder = await folderWithFile(t)
     const bodies = answerWithEdit(name)
     const key = await gateway.key()

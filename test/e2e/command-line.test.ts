@@ -86,7 +86,7 @@ const run = async (...words: string[]) => {
   return ended.stdout
 }
 
-test('J3: a person signs the command line in, uses it, is disconnected and told what to do', async () => {
+test('J3: a person signs the command line in, uses it, is disconnected and receives instructions', async () => {
   const login = home.start(['login', '--url', gateway.url, '--insecure-file'])
   const said = await eventually(
     async () => login.stdout(),
@@ -127,7 +127,7 @@ test('logout disconnects the device at the server', async () => {
   assert.notEqual(devices.data[0].revoked_at, null)
 })
 
-test('a key says where to: --url before the environment, HOST and PORT last; --json is the endpoint’s', async () => {
+test('the address of a key: --url before the environment, HOST and PORT last; --json has the endpoint’s form', async () => {
   const own = makeHome({ TURNPIKE_API_KEY: key })
   try {
     const elsewhere = { TURNPIKE_URL: 'http://127.0.0.1:9' }

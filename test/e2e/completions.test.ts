@@ -95,7 +95,7 @@ for (const [name, path, upstream] of HOSTS) {
     assert.deepEqual([called, body], [path, { model: upstream, ...FILL, [seed]: 7 }])
   })
 
-  test(`${name}, streamed: text comes in pieces, then the finish reason and the usage`, async () => {
+  test(`${name}, streamed: text arrives in pieces, then the finish reason and the usage`, async () => {
     const options = { stream: true, stream_options: { include_usage: true } } as const
     const texts: string[] = []
     const ends: unknown[] = []
@@ -123,7 +123,7 @@ test('several choices, and the short default of the API', async () => {
   assert.deepEqual(lastCall().body, { model: 'coder', prompt: 'x', max_tokens: 16, n: 2 })
 })
 
-test('a host without the endpoint gets a message, whole and streamed', async (t) => {
+test('a host without the endpoint receives a message, whole and streamed', async (t) => {
   t.after(() => provider.answer(answerText))
   provider.answer(answerNative(anthropic, { text: ['Hello ', 'wörld'], promptTokens: 21, completionTokens: 9 }))
   const ask = { model: 'claude', prompt: 'Say hello.', max_tokens: 50 }
@@ -137,7 +137,7 @@ test('a host without the endpoint gets a message, whole and streamed', async (t)
   assert.equal(text, 'Hello wörld')
 })
 
-test('what would change the answer is refused, and no provider is called', async () => {
+test('parameters that would change the answer are rejected, and no provider is called', async () => {
   const before = provider.calls.length
   const cases: readonly [object, number, string, string][] = [
     [{ model: 'claude', prompt: 'a', suffix: 'b' }, 422, 'unsupported_parameter', 'suffix'],
@@ -164,7 +164,7 @@ test('fields of conversations are named in the warnings', async () => {
   assert.equal(headers['x-turnpike-warnings'], 'tools, response_format')
 })
 
-test('a stream that breaks off ends with an error, and a repeat of a key gets the first answer', async (t) => {
+test('a stream that breaks off ends with an error, and a repeat of a key receives the first answer', async (t) => {
   t.after(() => provider.answer(answerText))
   const call = { key, body: { model: 'own', prompt: 'a' }, headers: { 'idempotency-key': 'text-once' } }
   const first = await send(gateway, '/v1/completions', call)

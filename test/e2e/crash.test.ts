@@ -50,7 +50,7 @@ for (const point of POINTS) {
   })
 }
 
-test('a promise that failed and that nobody waited for is logged, and the process lives and ends in good order', async () => {
+test('an unhandled rejection is logged, and the process continues and exits normally', async () => {
   const key = await survivor.key()
   provider.answer(ordinary)
   await arm(survivor, 'reject:after_hold')

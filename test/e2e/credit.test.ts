@@ -44,7 +44,7 @@ for (const [name, gateways] of [
   ['one process', [gateway]],
   ['two processes on one file', [gateway, second]],
 ] as const) {
-  test(`INV-3, F24: 200 requests at once with credit for 10, ${name}: exactly 10 are answered`, async () => {
+  test(`INV-3, F24: 200 concurrent requests with credit for 10, ${name}: exactly 10 are answered`, async () => {
     const { account, key } = await prepaid('0.01')
     const called = provider.calls.length
     const answers = await race(gateways, { key, count: 200, body: { max_tokens: 100 } })
@@ -84,7 +84,7 @@ test('INV-11: a budget of the key is held in the same step as the credit of the 
   assert.equal(credit.balance_usd, 0.994)
 })
 
-test('a budget of the account is set over HTTP, enforced at once and told with the day it ends', async () => {
+test('a budget of the account is set over HTTP, enforced immediately, and its error names the end of its window', async () => {
   const { key } = await prepaid('1')
   const body = { monthly_budget_usd: 0.002, alert_thresholds: [50, 100] }
   const patched = await send(gateway, '/v1/account', { key, method: 'PATCH', body })
@@ -96,7 +96,7 @@ test('a budget of the account is set over HTTP, enforced at once and told with t
   assert.equal(errorOf(refused).code, 'account_budget_exceeded')
 })
 
-test('INV-10, INV-14: the charge is what the answer says, the usage says and the ledger says', async () => {
+test('INV-10, INV-14: the charge equals the figures of the answer, the usage and the ledger', async () => {
   const { key } = await prepaid('0.5')
   const answer = await send(gateway, CHAT, { key, body: { ...hello({ max_tokens: 11 }), model: 'm2' } })
   assert.equal(answer.status, 200, answer.text)
@@ -128,7 +128,7 @@ test('INV-10, INV-14: the charge is what the answer says, the usage says and the
   assert.ok(rows[0]?.price_version)
 })
 
-test('a request without max_tokens is sent with what is affordable, and says so', async () => {
+test('a request without max_tokens is sent with the affordable limit, and a header says so', async () => {
   const { key } = await prepaid('0.005')
   const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
   const called = provider.calls.length
@@ -143,7 +143,7 @@ test('a request without max_tokens is sent with what is affordable, and says so'
   )
 })
 
-test('R-D6: what is reserved is shown while it is, and not at rest', async () => {
+test('R-D6: reserved credit is shown while it is reserved', async () => {
   const { key } = await prepaid('1')
   const told = Promise.withResolvers<void>()
   provider.answer(async (call, reply) => {
@@ -203,7 +203,7 @@ test('INV-13: refusals of every kind charge nothing and reach no provider', asyn
   assert.deepEqual(await everyRow<UsageRow>(gateway, key, '/v1/usage/completions'), [])
 })
 
-test('operators give credit over HTTP, with an operator key alone', async () => {
+test('operators grant credit over HTTP, with an operator key only', async () => {
   const { account, key } = await prepaid('0.01')
   const operator = await gateway.key('--operator')
   const path = `/v1/admin/accounts/${account}/credits`

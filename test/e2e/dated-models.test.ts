@@ -28,7 +28,7 @@ after(async () => {
   await provider.close()
 })
 
-test('a model whose price ended without a successor answers 503 and reaches no provider; one with a successor goes on', async () => {
+test('a model whose price ended without a successor answers 503 and reaches no provider; one with a successor continues', async () => {
   const before = provider.calls.length
   const { status, text } = await send(gateway, CHAT, { key, body: hello({ model: 'ended' }) })
   const { error } = JSON.parse(text)
@@ -38,7 +38,7 @@ test('a model whose price ended without a successor answers 503 and reaches no p
   assert.equal(followed.status, 200)
 })
 
-test('the operator sees the end of the price in a metric, in a list, and in the log', async () => {
+test('the operator sees the end of a price in a metric, in a list, and in the log', async () => {
   const endsAt = Date.UTC(2026, 1, 1)
   const { text } = await send(gateway, '/metrics', { key })
   const series = [...text.matchAll(/^turnpike_model_price_end_timestamp_seconds\{model="(.*)"\} (\S+)$/gm)]

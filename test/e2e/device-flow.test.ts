@@ -100,7 +100,7 @@ async function devices(): Promise<readonly ListedDevice[]> {
 
 const statusOf = async (token: string, path: string) => (await send(gateway, path, { key: token })).status
 
-test('a device is let in at another process, asks models with its token, refreshes it, and is listed', async () => {
+test('a device is approved at another process, calls models with its token, refreshes it, and is listed', async () => {
   const { device_code } = await begin('api')
   await assert.rejects(poll(device_code), { error: 'authorization_pending' })
   // Who took longer than the interval for a poll was not too fast with it.
@@ -132,7 +132,7 @@ test('DEV-4: a token is refused where its scopes and its person’s rights end',
   assert.equal((await send(gateway, CHAT, { key: access, body: hello() })).status, 403)
 })
 
-test('OA-3: who revokes a token ends what runs with it, and only that', async () => {
+test('OA-3: revoking a token ends the requests with it, and no others', async () => {
   const told = Promise.withResolvers<void>()
   provider.answer(streamUntil(told.promise))
   const [victim, other] = [await connect(), await connect()]

@@ -48,7 +48,7 @@ for (const line of [
   'Content-Type: text/plain',
   `Content-Length: ${BODY.length}`,
 ]) {
-  test(`EDGE-2: a second ${line.split(':')[0]} is 400, wherever it stands`, async () => {
+  test(`EDGE-2: a second ${line.split(':')[0]} is 400, wherever it is`, async () => {
     const calls = provider.calls.length
     for (const lines of [
       [...STANDARD, line],
@@ -154,7 +154,7 @@ test('a chunked body is as good as one with a length', async () => {
   assert.equal(rawStatus(text), 200)
 })
 
-test('two requests in one packet get two answers, in order', async () => {
+test('two requests in one packet receive two answers, in order', async () => {
   const text = await raw(gateway, [post(STANDARD) + post([...STANDARD, 'Connection: close'])])
   assert.equal(answersIn(text), 2)
 })
@@ -316,7 +316,7 @@ test('ERR-1: every error has an id, a type, a message and a code, unknown paths 
   }
 })
 
-test('metrics are there for operators, and for nobody else', async () => {
+test('metrics are available to operators only', async () => {
   await send(gateway, CHAT, { key, body: hello() })
   const operator = await gateway.key('--operator')
   const read = await send(gateway, '/metrics', { key: operator })

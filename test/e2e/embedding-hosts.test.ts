@@ -168,7 +168,7 @@ after(async () => {
 })
 
 for (const [name, host] of names) {
-  test(`${name}: the host gets its own format, and the client vectors bit for bit`, async () => {
+  test(`${name}: the host receives its own format, and the client receives the vectors bit for bit`, async () => {
     provider.answer((_, reply) => {
       reply.head(200, { 'content-type': 'application/json' })
       reply.end(host.answer.replaceAll('VECTOR', `[${FLOATS[0]},-0.0,${FLOATS[2]}]`))
@@ -205,7 +205,7 @@ for (const [name, host] of names) {
   })
 }
 
-test('a model that takes one text a call refuses several', async () => {
+test('a model that accepts one text a call rejects several', async () => {
   const before = provider.calls.length
   await assert.rejects(client.embeddings.create({ model: 'titan', input: ['a', 'b'] }), /must have one entry/)
   assert.equal(provider.calls.length, before)

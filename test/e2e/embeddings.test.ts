@@ -102,7 +102,7 @@ async function fault(act: Promise<unknown>): Promise<InstanceType<typeof OpenAI.
   return error
 }
 
-test('the SDK gets vectors bit for bit, in the order of the inputs, whatever encoding it asks for', async () => {
+test('the SDK receives vectors bit for bit, in the order of the inputs, in any encoding', async () => {
   const input = ['first', 'second']
   const plain = await client.embeddings.create({ model: 'small', input })
   assert.equal(lastBody()['encoding_format'], 'base64', 'the SDK decodes by itself')
@@ -126,7 +126,7 @@ test('fields that the client leaves out stay out, and those that it sends reach 
   assert.deepEqual(lastBody(), { ...all, model: 'up-small' }, 'a host of one’s own gets unknown fields, too')
 })
 
-test('hosts get their own fields and paths, and the client what it asked for', async () => {
+test('hosts receive their own fields and paths, and the client its own form', async () => {
   await client.embeddings.create({ model: 'azure', input: 'x', dimensions: 3 })
   const path = '/azure/openai/deployments/my%20deployment/embeddings?api-version=2024-10-21'
   assert.equal(provider.calls.at(-1)?.path, path)
@@ -176,7 +176,7 @@ test('the command of docs/embeddings.md works as pasted', async (t) => {
   assert.match(output, /"object":"embedding","index":1/)
 })
 
-test('the usage report tells kinds of models apart', async () => {
+test('the usage report distinguishes kinds of models', async () => {
   const own = await gateway.keyOfNewAccount()
   await send(gateway, '/v1/embeddings', { key: own, body: { model: 'small', input: ['a', 'b'] } })
   await send(gateway, '/v1/embeddings', { key: own, body: { model: 'few', input: 'a' } })
@@ -250,7 +250,7 @@ test('models show their kind, and can be listed by it', async () => {
   assert.deepEqual(await listed('?kind=embedding'), [['small', 'embedding']])
 })
 
-test('an account without credit gets 402, and no provider is called', async () => {
+test('an account without credit receives 402, and no provider is called', async () => {
   const before = provider.calls.length
   const poor = await keyOfPlan('poor')
   const { status, text } = await send(gateway, '/v1/embeddings', { key: poor, body: { model: 'dear', input: 'x' } })
@@ -265,7 +265,7 @@ test('rate limits count embeddings', async () => {
   assert.equal((await send(gateway, '/v1/embeddings', { key: slow, body })).status, 429)
 })
 
-test('a repeat with the same Idempotency-Key gets the first answer', async () => {
+test('a repeat with the same Idempotency-Key receives the first answer', async () => {
   const call = { key, body: { model: 'small', input: 'x' }, headers: { 'idempotency-key': 'embed-once' } }
   const before = provider.calls.length
   const first = await send(gateway, '/v1/embeddings', call)

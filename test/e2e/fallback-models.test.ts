@@ -93,7 +93,7 @@ test('on each API, streamed and not, the fallback answers, and alone is charged:
   assert.equal(total.ok, true)
 })
 
-test('the header `x-turnpike-routing` says the same as the fields, on each API', async () => {
+test('the header `x-turnpike-routing` has the effect of the fields, on each API', async () => {
   const key = await gateway.keyOfNewAccount()
   one.answer(good)
   two.answer(good)

@@ -122,7 +122,7 @@ const streamOf = (text: string, size: number, gapMs = 0) =>
     gapMs,
   )
 
-test('a secret in a prompt is masked before its provider sees it, on every client API', async () => {
+test('a secret in a prompt is masked before its provider receives it, on every client API', async () => {
   const key = await guarded([{ kind: 'secrets', action: 'mask' }])
   script = answerJson(completion({ content: 'ok' }))
   const asked: readonly (() => Promise<Answer>)[] = [
@@ -159,7 +159,7 @@ test('arguments of earlier tool calls and results are masked, names and ids are 
   assert.equal(sent.messages[2]?.content, 'sent to [EMAIL]')
 })
 
-test('a blocked prompt gets 400 that names the guardrail; nothing is sent, charged or recorded', async () => {
+test('a blocked prompt receives a 400 that names the guardrail; nothing is sent, charged or recorded', async () => {
   const key = await guarded([{ kind: 'regex', action: 'block', words: ['Project Titan'] }])
   const before = provider.calls.length
   for (const stream of [false, true]) {
@@ -177,7 +177,7 @@ test('a blocked prompt gets 400 that names the guardrail; nothing is sent, charg
   assert.deepEqual([provider.calls.length - before, (await rows(key)).length], [0, 0])
 })
 
-test('the guardrail of docs/guardrails.md does what the page says', async () => {
+test('the guardrail of docs/guardrails.md works as described', async () => {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'guardrails.md'), 'utf8')
   const [, body = ''] = /-d '([^']+)'/.exec(page) ?? []
   const key = await first.keyOfNewAccount()
@@ -186,7 +186,7 @@ test('the guardrail of docs/guardrails.md does what the page says', async () => 
   assert.equal(errorOf(await ask(key, 'project titan')).code, 'content_blocked')
 })
 
-test('a stream that breaks still delivers what it withheld, masked', async () => {
+test('a stream that breaks off delivers the withheld text, masked', async () => {
   const key = await guarded([{ kind: 'secrets', action: 'mask' }])
   script = async (_, reply) => {
     reply.head(200, SSE_HEAD)
@@ -244,7 +244,7 @@ test('arguments of a tool call stay JSON when a value in them is masked', async 
   assert.deepEqual(JSON.parse(called?.function.arguments ?? ''), { q: 'the "x"', n: 1 })
 })
 
-test('a blocked answer ends with an error, and is charged for what its provider delivered', async () => {
+test('a blocked answer ends with an error, and the provider’s output is charged', async () => {
   const key = await guarded([{ kind: 'pii', action: 'block', applies_to: ['answer'] }])
   script = streamOf(`one two three four five ${EMAIL} six`, 4, 20)
   const { content, error } = streamed(await ask(key, 'hi', { stream: true }))
@@ -302,7 +302,7 @@ test('a guardrail of a key is for its requests alone; a change applies in the ot
   assert.equal(foreign.status, 404)
 })
 
-test('a hook sees prompts and answers, masks, blocks, and is verified by its signature', async () => {
+test('a hook receives prompts and answers, masks, blocks, and is verified by its signature', async () => {
   const rule = { kind: 'http', url: hookUrl, stages: ['pre', 'stream', 'post'], timeout_ms: 5_000 }
   const key = await guarded([rule])
   hook = ({ texts }) => ({ action: 'mask', texts: texts.map((text) => text.replaceAll('titan', '***')) })
@@ -423,7 +423,7 @@ function textOf(content: unknown): unknown {
   return Array.isArray(content) ? (content as { readonly text: string }[]).map(({ text }) => text).join('') : content
 }
 
-test('an answer that breaks off is captured as far as it came', async () => {
+test('an answer that breaks off is captured as far as it arrived', async () => {
   const key = await capturing()
   script = async (_, reply) => {
     reply.head(200, SSE_HEAD)
@@ -497,7 +497,7 @@ test('content is exported by page, model and tag, for evaluation and fine-tuning
   })
 })
 
-test('the requests of docs/content-capture.md do what the page says', async () => {
+test('the requests of docs/content-capture.md work as described', async () => {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'content-capture.md'), 'utf8')
   const owner = await first.keyOfNewAccount()
   const made = JSON.parse((await send(first, '/v1/keys', { key: owner, body: { name: 'captured' } })).text)

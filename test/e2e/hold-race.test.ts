@@ -25,5 +25,5 @@ after(async () => {
   await provider.close()
 })
 
-test(`${REQUESTS} requests of every kind at once, each kind on $1: no balance falls below zero`, () =>
+test(`${REQUESTS} concurrent requests of every kind, each kind on $1: no balance falls below zero`, () =>
   raceHeavy([gateway], REQUESTS))

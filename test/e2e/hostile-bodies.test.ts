@@ -187,7 +187,7 @@ async function keepAsking(key: string, isOver: () => boolean): Promise<number[]>
   return times
 }
 
-test('no mix of hostile bodies stalls the event loop, takes more memory than an account may, or touches others', async (t: TestContext) => {
+test('no mix of hostile bodies stalls the event loop, exceeds an account’s memory, or affects others', async (t: TestContext) => {
   const [hostile, victim] = [await site.key('unlimited'), await site.key('unlimited')]
   assert.equal((await ask(victim, hello)).status, 200)
   const before = process.memoryUsage().arrayBuffers

@@ -48,7 +48,7 @@ for (const [name, gateways] of [
   ['one process', [gateway]],
   ['two processes', [gateway, second]],
 ] as const) {
-  test(`IDEM-3, F23, INV-8: 50 equal requests at once, ${name}: one call, one charge, 50 equal answers`, async () => {
+  test(`IDEM-3, F23, INV-8: 50 concurrent equal requests, ${name}: one call, one charge, 50 equal answers`, async () => {
     provider.answer(countingSlowly())
     const key = await gateway.keyOfNewAccount()
     const called = provider.calls.length
@@ -85,7 +85,7 @@ test('IDEM-2: the same key with another body is 409 and reaches no provider', as
   assert.equal(provider.calls.length, called)
 })
 
-test('IDEM-1: another account may use the same key for something else', async () => {
+test('IDEM-1: another account may use the same key for another request', async () => {
   provider.answer(countingSlowly())
   const [one, two] = [await gateway.keyOfNewAccount(), await gateway.keyOfNewAccount()]
   const first = await ask({ key: one, idempotencyKey: 'shared' })
@@ -94,7 +94,7 @@ test('IDEM-1: another account may use the same key for something else', async ()
   assert.notEqual(first.text, other.text)
 })
 
-test('IDEM-5: what charged nothing frees the key', async () => {
+test('IDEM-5: an uncharged outcome frees the key', async () => {
   const key = await gateway.key()
   provider.answer(answerJson({ error: { message: 'busy' } }, 500))
   assert.equal((await ask({ key, idempotencyKey: 'k5' })).status, 503)
@@ -129,7 +129,7 @@ test('the header is taken on streams', async () => {
   assert.match(answer.text, /\[DONE\]/)
 })
 
-test('a client that leaves while others wait for the same answer does not take it from them', async () => {
+test('a client that disconnects while others wait for the same answer does not end it', async () => {
   const told = Promise.withResolvers<void>()
   provider.answer(countingSlowly(told.promise))
   const key = await gateway.keyOfNewAccount()
@@ -202,7 +202,7 @@ for (const { path, body, answer, stream } of ENDPOINTS) {
   const api = path === CHAT ? 'chat_completions' : path.slice('/v1/'.length)
   const asked = { model: 'm1', ...body }
 
-  test(`${path}: equal requests at two processes are one call and one charge; another body is refused`, async () => {
+  test(`${path}: equal requests at two processes are one call and one charge; another body is rejected`, async () => {
     const told = Promise.withResolvers<void>()
     provider.answer(async (call, reply) => {
       await told.promise
@@ -229,7 +229,7 @@ for (const { path, body, answer, stream } of ENDPOINTS) {
   })
 
   if (!stream) continue
-  test(`${path}: a stream that a client lost goes on in another process from Last-Event-ID, charged once`, async () => {
+  test(`${path}: a lost stream continues in another process from Last-Event-ID, charged once`, async () => {
     const told = Promise.withResolvers<void>()
     provider.answer(async (_, reply) => {
       reply.head(200, SSE_HEAD)

@@ -33,7 +33,7 @@ const OAUTH: ReadonlySet<string> = new Set([
 ])
 const METHODS = new Set(['GET', 'POST', 'PATCH', 'DELETE'])
 
-test('a bug behind any route is 500 internal_error in the documented shape, and tells nothing of itself', async (t) => {
+test('an error in any route is a 500 internal_error in the documented form, without details', async (t) => {
   const { made, routes } = await openBroken(t)
   const { account, key, ask } = made
   const token = await key(await account())

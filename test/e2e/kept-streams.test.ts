@@ -115,7 +115,7 @@ async function assertChargedOnce(key: string, at = gateway): Promise<UsageRow> {
   return rows[0] ?? assert.fail()
 }
 
-test('a stream with a key has ids; a repeat gets the whole, or what follows Last-Event-ID, and costs nothing', async () => {
+test('a stream with a key has IDs; a repeat receives all of it, or the rest after Last-Event-ID, and costs nothing', async () => {
   provider.answer(ordinary)
   const key = await gateway.keyOfNewAccount()
   const called = provider.calls.length
@@ -147,7 +147,7 @@ test('a stream with a key has ids; a repeat gets the whole, or what follows Last
   await assertChargedOnce(key)
 })
 
-test('without a key nothing is numbered, and Last-Event-ID means nothing', async () => {
+test('without a key events have no numbers, and Last-Event-ID has no effect', async () => {
   provider.answer(ordinary)
   const key = await gateway.key()
   const headers = { 'last-event-id': 'anything' }
@@ -168,7 +168,7 @@ for (const [name, other] of [
   ['the same process', gateway],
   ['another process', second],
 ] as const) {
-  test(`a client that was cut off gets the rest from ${name}, while it still runs`, async () => {
+  test(`a client that was cut receives the rest from ${name}, while the stream runs`, async () => {
     const { script, goOn } = inTwoParts()
     provider.answer(script)
     const key = await gateway.keyOfNewAccount()
@@ -205,7 +205,7 @@ for (const [name, gateways] of [
   ['one process', [gateway]],
   ['two processes', [gateway, second]],
 ] as const) {
-  test(`IDEM-3, F23, INV-8: 50 equal streams at once, ${name}: one call, one charge, 50 equal texts`, async () => {
+  test(`IDEM-3, F23, INV-8: 50 concurrent equal streams, ${name}: one call, one charge, 50 equal texts`, async () => {
     provider.answer(answerStream(textChunks(20), 10))
     const key = await gateway.keyOfNewAccount()
     const called = provider.calls.length
@@ -222,7 +222,7 @@ for (const [name, gateways] of [
   })
 }
 
-test('the provider is cancelled when nobody came back within the grace, and what was generated is charged', async () => {
+test('the provider call is cancelled if no reader returns within the grace period, and the output is charged', async () => {
   provider.answer(inTwoParts().script)
   const key = await gateway.keyOfNewAccount()
   const called = provider.calls.length
@@ -346,7 +346,7 @@ test('once the time for which it is kept is over the key answers 409', async () 
   assert.equal(answer.headers['x-should-retry'], 'false')
 })
 
-test('a stream of more than 8 MiB goes on for its client; the key answers 409', async () => {
+test('a stream of more than 8 MiB continues for its client; the key answers 409', async () => {
   const large = chunk({ content: 'x'.repeat(500_000) })
   provider.answer(answerStream([...Array(18).fill(large), chunk({}, 'stop')]))
   const key = await gateway.keyOfNewAccount()
@@ -363,7 +363,7 @@ test('a stream of more than 8 MiB goes on for its client; the key answers 409', 
   await assertChargedOnce(key)
 })
 
-test('a key that is revoked cuts its own listener, and nobody else’s', async () => {
+test('a revoked key cuts its own listener only', async () => {
   const { script, goOn } = inTwoParts()
   provider.answer(script)
   const account = await gateway.cli('accounts', 'create', '--name', 'revoking')
@@ -414,7 +414,7 @@ test('the openai SDK and the Vercel AI SDK read streams with ids', async () => {
   }
 })
 
-test('the way between processes is closed to everybody else, and is in no document', async () => {
+test('the route between processes rejects everybody else, and is in no document', async () => {
   const key = await gateway.key('--operator')
   for (const authorization of [undefined, `Bearer ${key}`, 'Bearer x']) {
     const headers = { 'x-turnpike-account': 'a', ...(authorization === undefined ? {} : { authorization }) }
@@ -460,7 +460,7 @@ test('F16, IDEM-6: its process is killed after the end: the whole is there', asy
   await owner.stop()
 })
 
-test('a process that takes no connections any more, but lives, is waited for', async () => {
+test('a process that accepts no connections but runs is awaited', async () => {
   const { script, goOn } = inTwoParts()
   provider.answer(script)
   const owner = await victim()
@@ -484,7 +484,7 @@ test('a process that takes no connections any more, but lives, is waited for', a
   assert.equal((await ask({ key, name: 'draining' })).text, eventsOf(first.text()))
 })
 
-test('only a failure is told by a status: an answer of the provider that is no stream is kept as one', async () => {
+test('only a failure has a status: an answer of the provider that is not a stream is kept as one', async () => {
   provider.answer(answerJson({ error: { message: 'no' } }, 400))
   const key = await gateway.keyOfNewAccount()
   const answer = await ask({ key, name: 'refused' })

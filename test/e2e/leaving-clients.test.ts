@@ -154,7 +154,7 @@ test('R-A5, R-A12: an aborted connection is destroyed, not used again', async ()
   assert.notEqual(provider.calls.at(-1)?.callerPort, aborted)
 })
 
-test('R-A13, INV-7: what was generated until the client left is metered, prompt included', async () => {
+test('R-A13, INV-7: the output until the client disconnected is metered, including the prompt', async () => {
   const key = await gateway.keyOfNewAccount()
   const WORDS = 60
   const word = chunk({ content: ' hello' })

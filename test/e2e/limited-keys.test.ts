@@ -48,7 +48,7 @@ function changing(routes: readonly TableRow[]): readonly TableRow[] {
   return routes.filter(({ method, scope }) => !['GET', 'HEAD', 'OPTIONS'].includes(method) && scope !== undefined)
 }
 
-test('no route that changes anything gives a key with limits another credential, also the operator’s', async (t) => {
+test('no route gives a key with limits another credential, including the operator’s', async (t) => {
   const { made: app, routes } = await collectRoutes(() => openApp(t))
   const accountId = await app.account('Home')
   const { userId } = await app.person(accountId, 'owner')

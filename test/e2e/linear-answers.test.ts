@@ -316,7 +316,7 @@ function unlessBroken(step: () => void): void {
 }
 
 for (const [protocol, cases] of PROTOCOLS) {
-  test(`time is linear in what a provider streams: ${protocol.id}`, async () => {
+  test(`time is linear in a provider’s stream: ${protocol.id}`, async () => {
     const faults: string[] = []
     for (const [name, payloads] of Object.entries(cases)) {
       const fault = await linearityFault((size) => {
@@ -377,7 +377,7 @@ const WHOLE: Readonly<Record<string, (size: number) => readonly [UpstreamProtoco
   ],
 }
 
-test('time is linear in what a provider answers', async () => {
+test('time is linear in a provider’s answer', async () => {
   const faults: string[] = []
   for (const [name, make] of Object.entries(WHOLE)) {
     const fault = await linearityFault((size): Run => {

@@ -399,7 +399,7 @@ const ALL: Bodies = Object.fromEntries(
 )
 
 for (const [name, make] of Object.entries(ALL)) {
-  test(`time is linear in what a client requests: ${name}`, async () => {
+  test(`time is linear in a client’s request: ${name}`, async () => {
     const body = (size: number) => ({ model: 'm', messages: [user()], ...make(size) })
     const readers = { 'limits and measures': measured }
     assert.deepEqual(await faultsOf({ make: body, api: chatCompletionsApi, readers, renderers: RENDERERS }), [])
@@ -409,7 +409,7 @@ for (const [name, make] of Object.entries(ALL)) {
 const OF_MESSAGES = ['openai', 'anthropic', 'google', 'bedrock']
 
 for (const [name, make] of Object.entries(MESSAGES_BODIES)) {
-  test(`time is linear in what a client of the Messages API requests: ${name}`, async () => {
+  test(`time is linear in a request of the Messages API: ${name}`, async () => {
     const body = (size: number) => ({ model: 'm', max_tokens: 1, messages: [user()], ...make(size) })
     const renderers = RENDERERS.filter(({ id }) => OF_MESSAGES.includes(id))
     assert.equal(renderers.length, OF_MESSAGES.length)

@@ -79,7 +79,7 @@ const BODIES: Readonly<Record<string, (size: number) => object>> = {
 }
 
 for (const id of ['openai', 'groq', 'anthropic', 'google', 'bedrock']) {
-  test(`time is linear in what a client of the Responses API requests: ${id}`, async () => {
+  test(`time is linear in a request of the Responses API: ${id}`, async () => {
     const { protocol } = PROVIDERS[id] ?? assert.fail(id)
     const faults: string[] = []
     for (const [name, make] of Object.entries(BODIES)) {

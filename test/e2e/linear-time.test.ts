@@ -319,7 +319,7 @@ function conversationOf(text: string): AgentMessage[] {
 }
 
 for (const [name, read] of Object.entries(READERS)) {
-  test(`time is linear in what is read: ${name}`, async () => {
+  test(`time is linear in the text that is read: ${name}`, async () => {
     const faults: string[] = []
     for (const unit of UNITS) {
       // With an end that nothing expects, so that what has matched until there is given up.
@@ -358,7 +358,7 @@ const SCHEMAS: Readonly<Record<string, (size: number) => object>> = {
   }),
 }
 
-test('time is linear in what is read: schemas', async () => {
+test('time is linear in the schemas that are read', async () => {
   const faults: string[] = []
   for (const [name, make] of Object.entries(SCHEMAS)) {
     const fault = await linearityFault((size) => {
@@ -370,7 +370,7 @@ test('time is linear in what is read: schemas', async () => {
   assert.deepEqual(faults, [])
 })
 
-test('the measure finds what is not linear', async () => {
+test('the measure detects code that is not linear', async () => {
   const quadratic = (size: number) => {
     const text = ' '.repeat(size / 3)
     return () => /\s+x/.test(text)

@@ -157,7 +157,7 @@ for (const [name, native] of natives) {
   })
 }
 
-test('thinking of Anthropic keeps its signature, and goes back to it', async () => {
+test('thinking of Anthropic keeps its signature and is returned to it', async () => {
   const native = NATIVES['anthropic'] ?? assert.fail()
   for (const create of Object.values(WAYS)) {
     provider.answer(answerNative(native, { ...CALLS, reasoning: 'First I think.' }))
@@ -264,7 +264,7 @@ test('a request with an Idempotency-Key is answered once', async () => {
   }
 })
 
-test('what is counted and charged is the same as for a chat completion', async () => {
+test('usage and charge are the same as for a chat completion', async () => {
   const native = NATIVES['anthropic'] ?? assert.fail()
   provider.answer(answerNative(native, FULL))
   const own = await gateway.key()
@@ -317,7 +317,7 @@ test('an alias that begins with claude- is listed, and reaches the model of any 
   }
 })
 
-test('HEAD / answers 200, by which clients find out whether the gateway is there', async () => {
+test('HEAD / answers 200, by which clients check that the gateway runs', async () => {
   const answer = await fetch(gateway.url, { method: 'HEAD', redirect: 'manual' })
   assert.deepEqual([answer.status, await answer.text()], [200, ''])
   const page = await fetch(gateway.url, { redirect: 'manual' })

@@ -119,7 +119,7 @@ const sent = (): string => provider.calls.at(-1)?.body ?? assert.fail('no provid
 
 for (const [name, answer] of Object.entries(ANSWERS)) {
   for (const [way, create] of Object.entries(WAYS)) {
-    test(`${name}, ${way}: the context of a tool loop goes back to its provider`, async () => {
+    test(`${name}, ${way}: the context of a tool loop is returned to its provider`, async () => {
       provider.answer(answer)
       const { content, stop_reason: reason } = await create(ask(name))
       assert.equal(reason, 'tool_use')
@@ -178,7 +178,7 @@ test('a context that the client has changed is ignored', async () => {
   assert.doesNotMatch(sent(), new RegExp(SIGNATURE))
 })
 
-test('an answer without tool calls has no such block, unless the client asks for thinking', async () => {
+test('an answer without tool calls has no such block, unless the client requests thinking', async () => {
   const parts = [{ text: 'Yes.', thoughtSignature: SIGNATURE }]
   provider.answer(answerAs(google.isStreamed, geminiAnswer(parts), geminiFrames(parts)))
   for (const create of Object.values(WAYS)) {

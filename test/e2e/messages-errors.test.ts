@@ -150,7 +150,7 @@ for (const [way, create] of Object.entries(WAYS)) {
   })
 
   for (const name of NAMES) {
-    test(`${way}: ${name} refuses, is overloaded, or breaks off before or amid its answer`, async () => {
+    test(`${way}: ${name} rejects, is overloaded, or breaks off before or during its answer`, async () => {
       provider.answer(refuseNative(nativeOf(name), 400, 'No.'))
       await assertFault(create(ask(name)), BAD)
       const overloaded = { Kind: InternalServerError, status: 529, type: 'overloaded_error' }

@@ -112,7 +112,7 @@ test('blocks, tools, fields and beta headers reach Anthropic as the client wrote
   assert.equal(headers['x-turnpike-warnings'], undefined)
 })
 
-test('a model of another protocol is not asked for what it cannot express, and the answer names what is left out', async () => {
+test('a model of another protocol does not receive what it cannot express, and the answer names the omissions', async () => {
   provider.answer(SAY['azure'] ?? assert.fail())
   const before = provider.calls.length
   for (const [over, param] of [
@@ -246,7 +246,7 @@ test('blocks of an answer that the gateway does not understand are carried to th
   assert.doesNotMatch(chat.text, /srvtoolu_1|encrypted_content/)
 })
 
-test('the hold covers what has no translation', async () => {
+test('the hold covers parts without translation', async () => {
   const { json: few } = await countTokens([{ type: 'text', text: 'Look.' }])
   const blob = 'word '.repeat(2000)
   const { json: many } = await countTokens([

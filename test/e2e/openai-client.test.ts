@@ -41,7 +41,7 @@ const call = (id: string, city: string): object => ({
   function: { name: 'weather', arguments: JSON.stringify({ city }) },
 })
 
-test('a plain completion is the contract’s shape, under the ID that was asked for', async () => {
+test('a plain completion has the contract’s form, under the requested ID', async () => {
   provider.answer(ordinary)
   const answer = await client.chat.completions.create({ model: 'm1', messages: [...messages] })
   assert.match(answer.id, /^chatcmpl-[0-9A-Za-z]{20,}$/)
@@ -61,7 +61,7 @@ test('a plain completion is the contract’s shape, under the ID that was asked 
   assert.ok(answer._request_id)
 })
 
-test('the provider is called under its own name and key, and sees nothing of the client', async () => {
+test('the provider is called under its own name and key, and receives nothing of the client', async () => {
   provider.answer(ordinary)
   await client.chat.completions.create({ model: 'm1', messages: [...messages] })
   const received = provider.calls.at(-1)
@@ -118,7 +118,7 @@ test('the stream helper puts the same completion together as a plain call', asyn
   assert.equal(final.usage?.total_tokens, 15)
 })
 
-test('tools go to the provider as they are, and calls come back with an answer of null', async () => {
+test('tools are sent to the provider unchanged, and calls come with null content', async () => {
   provider.answer(answerJson(completion({ content: null, tool_calls: [call('call_1', 'Oslo')] })))
   const answer = await client.chat.completions.create({
     model: 'm1',
@@ -241,7 +241,7 @@ for (const [name, script] of [
     ]),
   ],
 ] as const) {
-  test(`n: 2 gives two choices, ${name}`, async () => {
+  test(`n: 2 returns two choices, ${name}`, async () => {
     provider.answer(script)
     const request = { model: 'm1', messages: [...messages], n: 2 }
     const answer =
@@ -258,7 +258,7 @@ for (const [name, script] of [
   })
 }
 
-test('a newcomer’s mistakes come back as the SDK’s own classes, with code and param', async () => {
+test('a newcomer’s mistakes raise the SDK’s own exceptions, with code and param', async () => {
   provider.answer(ordinary)
   const before = provider.calls.length
   const chat = (body: object, by = client): Promise<unknown> =>
@@ -293,7 +293,7 @@ test('a newcomer’s mistakes come back as the SDK’s own classes, with code an
   assert.equal(provider.calls.length, before, 'no provider was called')
 })
 
-test('INV-13: a limited key gets RateLimitError with a wait, and the SDK is told when to come back', async () => {
+test('INV-13: a limited key raises RateLimitError with a wait, which the SDK uses', async () => {
   provider.answer(ordinary)
   const limited = new OpenAI({
     apiKey: await gateway.key('--requests-per-minute', '2'),

@@ -258,7 +258,7 @@ for (const [way, { ask, wrong, named = 'azure', answer, failing = NAMES }] of Ob
 
   for (const name of failing) {
     const native = NATIVES[name] ?? nativeOf('azure')
-    test(`${way}: ${name} refuses, is overloaded, or breaks off before or amid its answer`, async () => {
+    test(`${way}: ${name} rejects, is overloaded, or breaks off before or during its answer`, async () => {
       provider.answer(refuseNative(native, 400, 'No.'))
       assert.ok((await faultOf(ask({ model: name }))) instanceof BadRequestError)
       const ends: Script[] = [401, 429, 500, 503].map((status) => refuseNative(native, status))

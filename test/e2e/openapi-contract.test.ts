@@ -66,7 +66,7 @@ test('every operation has a unique ID, a summary, tags and described errors', ()
   }
 })
 
-test('links lead from what creates and lists to what takes an ID', () => {
+test('links lead from operations that create and list to those that accept an ID', () => {
   const links = operations.flatMap(({ responses }) => Object.values(responses).map(({ links }) => links ?? {}))
   const targets = new Set(links.flatMap((each) => Object.keys(each)))
   for (const [path, methods] of Object.entries(paths)) {
@@ -88,7 +88,7 @@ for (const path of ['/v1/events/stream', '/v1/usage/completions/stream']) {
   })
 }
 
-test('schemathesis finds no answer that the description does not say', async () => {
+test('schemathesis finds no answer that the description lacks', async () => {
   const listed = await fetch(`${gateway.url}/v1/keys`, { headers: { authorization } })
   const { data } = (await listed.json()) as { data: readonly { readonly id: string; readonly last4: string }[] }
   const own = data.find(({ last4 }) => key.endsWith(last4))

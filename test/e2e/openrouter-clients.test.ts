@@ -60,7 +60,7 @@ const CASES: readonly (readonly [what: string, settings: OpenRouterChatSettings,
 ]
 
 for (const [what, settings, host] of CASES) {
-  test(`the body with ${what} is accepted and heeded`, async () => {
+  test(`the body with ${what} is accepted and has its effect`, async () => {
     const { text, usage } = await ask(settings)
     assert.ok(text !== '' && (usage.totalTokens ?? 0) > 0)
     const called = lastCall()
@@ -79,7 +79,7 @@ test('streams, tools and the suffixes of models work', async () => {
   assert.ok(Array.isArray(lastCall().body['tools']))
 })
 
-test('what no provider fulfils is refused with a reason that the client shows', async () => {
+test('a request that no provider can satisfy is rejected with a reason that the client shows', async () => {
   await assert.rejects(ask({ provider: limitedTo('nowhere') }), /nowhere|provider/)
   await assert.rejects(ask({ provider: { max_price: { prompt: 0.0001 } } }), /price/)
   await checkRows(gateway, key, provider.calls.length)

@@ -7,7 +7,7 @@ import { startGateway } from '../support/gateway.ts'
 const gateway = await startGateway()
 after(() => gateway.stop())
 
-test('/ sends browsers to a page, the dashboard where it is built, that loads nothing from another origin', async () => {
+test('/ redirects browsers to a page, the dashboard if it is built, that loads nothing from another origin', async () => {
   const root = await send(gateway, '/')
   assert.equal(root.status, 302)
   assert.equal(root.headers['location'], '/app/')

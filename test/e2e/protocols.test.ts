@@ -82,7 +82,7 @@ function lastCall(): ProviderCall {
 
 for (const [name, native] of natives) {
   for (const [way, ask] of Object.entries(WAYS)) {
-    test(`${name}, ${way}: text, reasoning, usage and finish reason are what was said`, async () => {
+    test(`${name}, ${way}: text, reasoning, usage and finish reason are the provider's`, async () => {
       provider.answer(answerNative(native, FULL))
       const answer = await ask({ model: name, messages: [USER] })
       const [choice] = answer.choices
@@ -99,7 +99,7 @@ for (const [name, native] of natives) {
       assert.equal(native.isStreamed(lastCall()), way === 'streamed')
     })
 
-    test(`${name}, ${way}: parallel tool calls come with their ids and exact arguments`, async () => {
+    test(`${name}, ${way}: parallel tool calls have their IDs and exact arguments`, async () => {
       provider.answer(answerNative(native, CALLS))
       const answer = await ask({ model: name, messages: [USER], tools: [LOOK] })
       assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
@@ -113,7 +113,7 @@ for (const [name, native] of natives) {
       assert.match(lastCall().body, /Looks\./)
     })
 
-    test(`${name}, ${way}: an answer that was cut at its length says so`, async () => {
+    test(`${name}, ${way}: an answer that was truncated reports it`, async () => {
       provider.answer(answerNative(native, { text: ['Hel'], isCut: true }))
       const answer = await ask({ model: name, messages: [USER], max_tokens: 5 })
       assert.equal(answer.choices[0]?.finish_reason, 'length')
@@ -121,7 +121,7 @@ for (const [name, native] of natives) {
     })
   }
 
-  test(`${name}: an image as a data URL gets there`, async () => {
+  test(`${name}: an image as a data URL arrives`, async () => {
     provider.answer(answerNative(native, FULL))
     const data = Buffer.alloc(600, 7).toString('base64')
     const url = `data:image/png;base64,${data}`
@@ -133,7 +133,7 @@ for (const [name, native] of natives) {
     assert.ok(lastCall().body.includes(data))
   })
 
-  test(`${name}: its refusal of the request is the client's, in its own words`, async () => {
+  test(`${name}: its rejection of the request reaches the client in its own words`, async () => {
     provider.answer(refuseNative(native, 400, 'The sky must be blue.'))
     for (const stream of [false, true]) {
       await assert.rejects(client.chat.completions.create({ model: name, messages: [USER], stream }), (error) => {
@@ -149,7 +149,7 @@ for (const [name, native] of natives) {
     [429, 'provider_rate_limited'],
     [500, 'provider_error'],
   ] as const) {
-    test(`${name}: its ${status} is our 503 with a wait, and tells nothing of our account`, async () => {
+    test(`${name}: its ${status} is our 503 with a wait, and reveals nothing of our account`, async () => {
       provider.answer(refuseNative(native, status, 'secret words'))
       const asked = client.chat.completions.create({ model: name, messages: [USER], stream: true })
       await assert.rejects(asked, (error) => {
@@ -161,7 +161,7 @@ for (const [name, native] of natives) {
     })
   }
 
-  test(`${name}: an error in the middle of a stream is thrown out of the loop, after what came before it`, async () => {
+  test(`${name}: an error during a stream is thrown from the loop, after the output before it`, async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     provider.answer(async (_, reply) => {
       reply.head(200, { 'content-type': native.streamType })
@@ -219,7 +219,7 @@ const CREDENTIALS: Readonly<Record<string, readonly [header: string, value: stri
 }
 
 for (const [name, native] of natives) {
-  test(`${name}: is called where it lives, as who we are, and hears nothing of the client's key`, async () => {
+  test(`${name}: is called at its address, with our credential, and receives nothing of the client's key`, async () => {
     provider.answer(answerNative(native, FULL))
     for (const [position, stream] of [false, true].entries()) {
       const asked = await client.chat.completions.create({ model: name, messages: [USER], stream })
@@ -247,7 +247,7 @@ test('bedrock: the bytes that are sent are the ones that are signed', async () =
 })
 
 for (const [way, ask] of Object.entries(WAYS)) {
-  test(`one model at two providers of different protocols: the second answers where the first is overloaded, ${way}`, async () => {
+  test(`one model at two providers of different protocols: the second answers if the first is overloaded, ${way}`, async () => {
     const { anthropic, google } = NATIVES
     if (anthropic === undefined || google === undefined) return assert.fail()
     provider.answer((call, reply) =>
@@ -262,7 +262,7 @@ for (const [way, ask] of Object.entries(WAYS)) {
   })
 }
 
-test('anthropic: an overload that is told as the first event of a stream has its status, and another provider is tried', async () => {
+test('anthropic: an overload in the first event of a stream has its status, and another provider is called', async () => {
   const { anthropic, google } = NATIVES
   if (anthropic === undefined || google === undefined) return assert.fail()
   provider.answer((call, reply) => {
@@ -327,7 +327,7 @@ for (const [name, dropped] of Object.entries(DROPPED)) {
     assert.equal(response.headers.get('x-turnpike-warnings'), null)
   })
 
-  test(`${name}: what would change the answer and cannot be said is refused before the provider is called`, async () => {
+  test(`${name}: a parameter that would change the answer and cannot be expressed is rejected before the provider is called`, async () => {
     const before = provider.calls.length
     const asked = client.chat.completions.create({ model: name, messages: [USER], logit_bias: { '5': 100 } })
     await assert.rejects(

@@ -201,7 +201,7 @@ test('a refused key is the account’s error: the operator’s is not used, and 
   accepted.add(ROTATED_KEY)
 })
 
-test('with allow_fallback the operator’s credential answers in its place, at the full price', async () => {
+test('with allow_fallback the operator’s credential is the fallback, at the full price', async () => {
   const key = await customer()
   await added(key, { api_key: ROTATED_KEY, allow_fallback: true })
   accepted.delete(ROTATED_KEY)
@@ -264,7 +264,7 @@ test('other accounts neither see nor use a credential', async () => {
   assert.equal(await usedBy(first, key), OWN_KEY)
 })
 
-test('a process that is killed charges at most the fee, and the audit of the ledger finds nothing', async () => {
+test('a process that is killed charges at most the fee, and the audit of the ledger finds no errors', async () => {
   const never = Promise.withResolvers<void>()
   const key = await customer()
   await added(key)

@@ -108,7 +108,7 @@ test('an end after finish_reason without usage and [DONE] is a complete answer, 
   assert.ok((stream.chunks.at(-1)?.usage?.completion_tokens ?? 0) > 0)
 })
 
-test('what was streamed before a break is metered once', async () => {
+test('the output of a stream before a break is metered once', async () => {
   const own = await gateway.keyOfNewAccount()
   provider.answer(afterThreeWords((reply) => reply.reset()))
   await send(gateway, CHAT, { key: own, body: hello({ stream: true }) })

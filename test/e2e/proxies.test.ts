@@ -63,7 +63,7 @@ function testWith(program: string, name: string, run: (t: TestContext, path: str
   if (path !== undefined) test(name, (t) => run(t, path))
 }
 
-test('nginx passes on every event at once, with the configuration as it stands', async (t) => {
+test('nginx passes on every event immediately, with the documented configuration', async (t) => {
   const { url } = await proxies.startNginx(t, await freePort(), servers)
   await assertStreams(url)
 })

@@ -31,7 +31,7 @@ async function listed(): Promise<readonly string[]> {
   return data.map(({ id }) => id)
 }
 
-test('SIGHUP takes over the file, and what is under way does not notice', async () => {
+test('SIGHUP reloads the file without an effect on requests in flight', async () => {
   const told = Promise.withResolvers<void>()
   provider.answer(streamUntil(told.promise))
   const stream = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
@@ -46,7 +46,7 @@ test('SIGHUP takes over the file, and what is under way does not notice', async 
   assert.equal((await send(gateway, CHAT, { key, body: { ...hello(), model: 'm2' } })).status, 200)
 })
 
-test('a file with an error leaves the running configuration in force, and the log says where it is', async () => {
+test('a file with an error leaves the running configuration in force, and the log names its position', async () => {
   writeFileSync(file, 'providers:\n  up: { protocl: openai }\n')
   gateway.signal('SIGHUP')
   const log = await eventually(
@@ -59,7 +59,7 @@ test('a file with an error leaves the running configuration in force, and the lo
   assert.equal((await send(gateway, CHAT, { key, body: hello() })).status, 200)
 })
 
-test('turnpike reload says what every process on the data answers, and removes what a killed one left', async () => {
+test('turnpike reload reports the answer of every process on the data, and removes the file of a killed one', async () => {
   const socket = join(gateway.dataDir, `control-${gateway.pid}.sock`)
   assert.equal(statSync(socket).mode & 0o777, 0o600)
   writeFileSync(file, config(['m1', 'm3']))

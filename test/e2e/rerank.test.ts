@@ -126,7 +126,7 @@ for (const [host, path, topField, tokens, cost] of HOSTS) {
   })
 }
 
-test('Bedrock gets the body of the model’s maker, and more than 100 documents are several searches', async () => {
+test('Bedrock receives the body of the model’s maker, and more than 100 documents are several searches', async () => {
   for (const [named, path, version] of [
     ['bedrock', '/bedrock/model/cohere.rerank-v3-5%3A0/invoke', { api_version: 2 }],
     ['amazon', '/bedrock/model/amazon.rerank-v1%3A0/invoke', {}],
@@ -189,7 +189,7 @@ test('documents may be objects, and the row of the request is exact', async () =
   )
 })
 
-test('a search is held for: an account without credit gets 402', async () => {
+test('a search is held for: an account without credit receives 402', async () => {
   const account = await gateway.cli('accounts', 'create', '--name', 'poor', '--plan', 'poor')
   await gateway.cli('credits', 'grant', '--account', account, '--usd', '0.0019')
   const poor = await gateway.key('--account', account)

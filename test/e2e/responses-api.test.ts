@@ -400,7 +400,7 @@ test('tools of a namespace, and the shell of the client, are called in their own
   }
 })
 
-test('what cannot be answered is refused, in the form of the API', async () => {
+test('a request that cannot be answered is rejected in the form of the API', async () => {
   const before = provider.calls.length
   const wrong = new OpenAI({ apiKey: 'tp_wrong', baseURL: `${gateway.url}/v1`, maxRetries: 0 })
   const faults: readonly [() => Promise<unknown>, number, string, string | undefined][] = [
@@ -544,7 +544,7 @@ test('a request with an Idempotency-Key is answered once, and a stream is resume
   }
 })
 
-test('what is counted and charged is the same as for a chat completion, also without the prefix /v1', async () => {
+test('usage and charge are the same as for a chat completion, also without the prefix /v1', async () => {
   provider.answer(answerNative(native('azure'), FULL))
   const own = await gateway.keyOfNewAccount()
   const paid = await send(gateway, '/responses', { key: own, body: ask('azure') })

@@ -88,7 +88,7 @@ function essence({ parsed: _, parsed_arguments: __, ...item }: Body): Body {
 }
 
 for (const [way, create] of Object.entries(WAYS)) {
-  test(`${way}: items come back unaltered, and go to the provider again as they are`, async () => {
+  test(`${way}: items arrive unaltered, and return to the provider unchanged`, async () => {
     answerWith(OUTPUT)
     const tools = [
       { type: 'namespace', name: 'files', description: 'Files.', tools: [{ type: 'function', name: 'read' }] },
@@ -162,7 +162,7 @@ test('a tool of the provider without a price is left out, wherever it is offered
   assert.deepEqual(lastBody().input[0].tools, [{ ...look, name: 'see' }])
 })
 
-test('a provider of another protocol gets no item or part of a type without translation', async () => {
+test('a provider of another protocol receives no item or part of a type without translation', async () => {
   const before = provider.calls.length
   const user = { role: 'user', content: 'Hi' }
   const cases: readonly [readonly object[], string][] = [
@@ -178,7 +178,7 @@ test('a provider of another protocol gets no item or part of a type without tran
 })
 
 for (const [way, create] of Object.entries(WAYS)) {
-  test(`${way}: a stored response has items with IDs of the gateway, which the provider gets as its own`, async () => {
+  test(`${way}: a stored response has items with IDs of the gateway, which the provider receives as its own`, async () => {
     const cited = { type: 'file_citation', file_id: 'file-1', filename: 'a.pdf', index: 3 }
     const said = {
       ...messageItem('msg_1', 'I look.', 'commentary'),
@@ -210,7 +210,7 @@ for (const [way, create] of Object.entries(WAYS)) {
   })
 }
 
-test('reasoning of another provider that OpenAI cannot read is left out, and so is no other item', async () => {
+test('reasoning of another provider that OpenAI cannot read is omitted, and no other item is', async () => {
   answerWith([messageItem('msg_2', 'Done.')])
   const reasoning = {
     type: 'reasoning',

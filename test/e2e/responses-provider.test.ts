@@ -124,7 +124,7 @@ for (const [way, ask] of Object.entries(WAYS)) {
     assert.deepEqual([report.total_tokens, report.total_cost_usd], [1200, 0.016_65])
   })
 
-  test(`a model that takes tools without reasoning alone is called where its request can be had, ${way}`, async () => {
+  test(`a model that accepts tools only without reasoning is called where the request is supported, ${way}`, async () => {
     const sdk = await client()
     const pathOf = async (body: Partial<Request>): Promise<string | undefined> => {
       await ask(sdk, { model: 'gpt-5.4', messages: [USER], ...body })
@@ -141,7 +141,7 @@ for (const [way, ask] of Object.entries(WAYS)) {
     assert.equal(provider.calls.at(-1)?.path, '/v1/responses')
   })
 
-  test(`a provider with a protocol of its own speaks that for every model, and the log says so, ${way}`, async () => {
+  test(`a provider with its own protocol uses it for every model, and the log reports it, ${way}`, async () => {
     await ask(await client(), { model: 'chat-alone', messages: [USER], tools: [TOOL] })
     assert.equal(provider.calls.at(-1)?.path, '/plain/chat/completions')
     const warnings = gateway

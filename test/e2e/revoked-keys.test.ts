@@ -29,7 +29,7 @@ for (const [way, revoke] of [
   ['by another process', (id: string) => gateway.cli('keys', 'revoke', id)],
   ['for a time, by disabling it,', (id: string) => gateway.cli('keys', 'disable', id)],
 ] as const) {
-  test(`KEY-4: streams of a key that is revoked ${way} end with an error, those of others go on`, async () => {
+  test(`KEY-4: streams of a key that is revoked ${way} end with an error, those of others continue`, async () => {
     const told = Promise.withResolvers<void>()
     provider.answer(streamUntil(told.promise))
     const admin = await gateway.key()
@@ -48,7 +48,7 @@ for (const [way, revoke] of [
   })
 }
 
-test('a key that another process rotates and disables, by its name, follows in this one', async () => {
+test('a key that another process rotates and disables by name changes in this one', async () => {
   const old = await gateway.key('--name', 'rotated')
   const statusOf = async (key: string) => (await send(gateway, '/v1/models', { key })).status
   assert.equal(await statusOf(old), 200)

@@ -265,7 +265,7 @@ function resourceOf({ method, path }: TableRow): Resource | undefined {
   return resource
 }
 
-test('TM3: no list of one account tells anything of another', async (t) => {
+test('TM3: no list of one account reveals anything of another', async (t) => {
   const world = await setUp(t)
   const { app, home, away, somebody } = world
   const ids: string[] = [away, somebody.away]

@@ -101,7 +101,7 @@ suite('routing', () => {
     assert.match(nexts[0]?.headers['x-turnpike-route'] ?? '', /;why=sticky;outcome=answered$/)
   })
 
-  test('UP-1, UP-4: a dead provider is skipped: each answer says so, and then it is left alone', async () => {
+  test('UP-1, UP-4: a failing provider is skipped: each answer reports it, and then the provider is not called', async () => {
     const tried = 'dead;model="dead-m";why=priority;outcome=connection, two;model="two-m";why=fallback;outcome=answered'
     const left = 'dead;model="dead-m";skipped=open, two;model="two-m";why=fallback;outcome=answered'
     for (let i = 0; i < 5; i++) assert.equal(await routeOf('fallback'), tried)
@@ -110,7 +110,7 @@ suite('routing', () => {
     assert.equal(streamed.headers['x-turnpike-route'], left)
   })
 
-  test('UP-4: a dead provider without a fallback is 503 each time, told with its route', async () => {
+  test('UP-4: a failing provider without a fallback is a 503 each time, with its route', async () => {
     for (let i = 0; i < 6; i++) {
       const answer = await ask('alone')
       assert.equal(errorOf(answer).code, 'provider_error')
@@ -137,7 +137,7 @@ suite('routing', () => {
     one.answer(good)
   })
 
-  test('TM14, UP-4: a storm of requests that the provider refuses ejects it for nobody', async () => {
+  test('TM14, UP-4: many requests that the provider rejects open the breaker for nobody', async () => {
     one.answer(answerJson({ error: { message: 'no' } }, 400))
     const refused = await Promise.all(Array.from({ length: 30 }, () => ask('storm')))
     assert.ok(refused.every(({ status }) => status === 400))
@@ -147,7 +147,7 @@ suite('routing', () => {
     assert.equal(other.headers['x-turnpike-route'], 'storm;model="storm-m";why=only;outcome=answered')
   })
 
-  test('OVL-4: a provider gets no more calls at once than it may, and the accounts that wait take turns', async () => {
+  test('OVL-4: a provider receives no more concurrent calls than its limit, and waiting accounts are served round-robin', async () => {
     const order: string[] = []
     const held: (() => void)[] = []
     let running = 0

@@ -58,7 +58,7 @@ async function roleOf(userId: UserId) {
   return data.find((each: { id: string }) => each.id === userId)?.role
 }
 
-test('discovery says what is supported', async () => {
+test('discovery lists the supported features', async () => {
   const config = await ask('GET', '/ServiceProviderConfig')
   assert.deepEqual(
     [config.body.patch.supported, config.body.bulk.supported, config.body.filter.maxResults],
@@ -128,7 +128,7 @@ test('Okta: looks a user up, creates, reads, replaces, deactivates and reactivat
   assert.deepEqual([(await ask('GET', `/Users/${id}`)).status, await roleOf(id)], [404, undefined])
 })
 
-test('Entra: matches by externalId, patches in its own way, and excludes members of groups', async () => {
+test('Entra: matches by externalId, patches in its own form, and excludes members of groups', async () => {
   const externalId = 'c0ffee00-1111'
   const user = await provision({ externalId, name: { formatted: 'Ada', familyName: 'L', givenName: 'A' } })
   const filter = encodeURIComponent(`externalId eq "${externalId}"`)
@@ -213,7 +213,7 @@ test('pages by startIndex and count, and rejects other filters [limit: scim-page
   assert.deepEqual([broken.statusCode, broken.json().scimType], [400, 'invalidSyntax'])
 })
 
-test('sessions, tokens and keys of a deactivated user stop at once', async () => {
+test('sessions, tokens and keys of a deactivated user stop immediately', async () => {
   const { id: userId, userName: email } = await provision()
   const browser = await app.browser({ userId, accountId, email })
   const session = await app.token(browser)
@@ -243,7 +243,7 @@ test('the last owner cannot be deactivated', async () => {
   assert.deepEqual([refused.status, refused.body.scimType], [409, 'mutability'])
 })
 
-test('groups give roles in teams and in the account, and take them away again', async () => {
+test('groups grant and withdraw roles in teams and in the account', async () => {
   const team = (await app.ask('POST', '/v1/teams', { token: full, body: { name: 'Search' } })).json().id
   const mappings = [
     { group: 'search-admins', team_id: team, role: 'admin' },

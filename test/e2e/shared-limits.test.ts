@@ -37,7 +37,7 @@ async function localFallback(): Promise<number> {
   }, 0)
 }
 
-test('R-E1: three processes with one Redis admit what one would, however busy the machine is', async () => {
+test('R-E1: three processes with one Redis admit as many requests as one, however busy the machine is', async () => {
   const account = await one.cli('accounts', 'create', '--name', 'shared', '--plan', 'narrow')
   const key = await one.key('--account', account)
   const before = await localFallback()
@@ -57,7 +57,7 @@ test('R-E1: three processes with one Redis admit what one would, however busy th
   if (apart === 0) assert.equal(refused.headers['x-ratelimit-limit-requests'], String(LIMIT))
 })
 
-test('a Redis that is gone is told by /readyz, and requests go on', async () => {
+test('an unreachable Redis is reported by /readyz, and requests continue', async () => {
   const ready = await eventually(
     () => send(one, '/readyz'),
     ({ status }) => status === 200,

@@ -37,7 +37,7 @@ async function withDataDir(use: (dataDir: string) => Promise<void>): Promise<voi
   }
 }
 
-test('R-A15, F17: SIGTERM lets 20 streams end, turns new work away, meters all, and exits with 0', async () => {
+test('R-A15, F17: SIGTERM lets 20 streams end, rejects new requests, meters all, and exits with 0', async () => {
   await withDataDir(async (dataDir) => {
     const config = oneModel(provider.url, {}, { server: { drain_delay_ms: 3_000 } })
     const gateway = await startGateway({ config, dataDir })
@@ -75,7 +75,7 @@ test('R-A15, F17: SIGTERM lets 20 streams end, turns new work away, meters all, 
   })
 })
 
-test('R-A15: what is left when the drain time is over gets the in-band error and [DONE], and is metered', async () => {
+test('R-A15: streams that outlast the drain time receive the in-band error and [DONE], and are metered', async () => {
   await withDataDir(async (dataDir) => {
     const config = oneModel(provider.url, {}, { server: { drain_ms: 300 } })
     const gateway = await startGateway({ config, dataDir })
@@ -104,7 +104,7 @@ test('R-A15: what is left when the drain time is over gets the in-band error and
   })
 })
 
-test('R-A15: a whole answer that outlasts the drain time is told 503, not cut', async () => {
+test('R-A15: a whole answer that outlasts the drain time receives a 503 and is not cut', async () => {
   const gateway = await startGateway({ config: oneModel(provider.url, {}, { server: { drain_ms: 300 } }) })
   const key = await gateway.key()
   provider.answer(silent)
@@ -128,7 +128,7 @@ test('F17: an idle kept-alive connection does not hold up the end', async () => 
   assert.ok(performance.now() - startedAt < 10_000)
 })
 
-test('when whoever read the log is gone, requests are served nevertheless, and SIGTERM ends the process', async () => {
+test('when the reader of the log is gone, requests are served, and SIGTERM ends the process', async () => {
   const gateway = await startGateway({ config: oneModel(provider.url), env: { LOG_LEVEL: 'info' } })
   const key = await gateway.key()
   provider.answer(ordinary)

@@ -21,11 +21,11 @@ test('a data directory that cannot be written ends the start with TURNPIKE_DATA_
     await assertRefused({ TURNPIKE_DATA_DIR: '/sys/turnpike' }, /is not writable.*TURNPIKE_DATA_DIR/)
 })
 
-test('with PostgreSQL a secret is asked for by its name', async () => {
+test('with PostgreSQL a missing secret is reported by its name', async () => {
   await assertRefused({ DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x' }, /TURNPIKE_SECRET/)
 })
 
-test('a user that the database does not let in ends the start at once, with DATABASE_URL named', async () => {
+test('a user that the database rejects ends the start immediately, with DATABASE_URL named', async () => {
   const postgres = await startPostgres()
   try {
     const DATABASE_URL = `postgres://u:p@127.0.0.1:${postgres.port}/x`
@@ -53,7 +53,7 @@ test('F17: npm start hands the signal on, and exits with the status of the serve
   await assert.rejects(fetch(`${url}/healthz`), 'the server has ended, too')
 })
 
-test('a gateway under npm ends when the shell between them is gone, and prints its own process ID', async () => {
+test('a gateway under npm ends with the shell between them, and prints its own process ID', async () => {
   const script = `"${process.execPath}" bin/turnpike.js serve; true`
   const env = { npm_command: 'exec', OPENAI_API_KEY: 'sk-none', TURNPIKE_DATA_DIR: join(folder, 'npx') }
   const first = start(env, ['sh', '-c', script])

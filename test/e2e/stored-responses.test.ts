@@ -101,7 +101,7 @@ async function inputItems(gateway: Gateway, id: string, query: OpenAI.Responses.
 }
 
 for (const [way, make] of Object.entries(WAYS)) {
-  test(`a response is continued and read in another process at once, ${way}`, async () => {
+  test(`a response is continued and read in another process immediately, ${way}`, async () => {
     const one = await make(first, { input: 'One.', instructions: 'Be brief.', metadata: { a: 'b' } })
     assert.deepEqual([one.store, one.previous_response_id], [true, null])
     const two = await make(second, { input: [{ role: 'user', content: 'Two.' }], previous_response_id: one.id })
@@ -205,7 +205,7 @@ test('calls of tools are answered in the next request, which refers to them by I
   }
 })
 
-test('a fault of the input is reported at its place in the request', async () => {
+test('an error of the input is reported with its path in the request', async () => {
   const { id } = await create(first, { input: 'One.' })
   const wrong = { role: 'nobody', content: 'x' } as unknown as OpenAI.Responses.ResponseInputItem
   const asked = create(first, { input: [{ role: 'user', content: 'x' }, wrong], previous_response_id: id })
@@ -234,7 +234,7 @@ test('the input items of a conversation are listed in pages', async () => {
     assert.equal((await read(query)).status, 400, query)
 })
 
-test('a deleted response is gone, and so are the conversations that it is part of', async () => {
+test('a deleted response is unavailable, and so are the conversations that contain it', async () => {
   const one = await create(first, { input: 'One.' })
   const two = await create(first, { input: 'Two.', previous_response_id: one.id })
   const deleted = await send(second, `/v1/responses/${one.id}`, { key, method: 'DELETE' })
@@ -278,7 +278,7 @@ test('a key without the scope chat neither reads nor deletes', async () => {
   assert.equal((await send(first, `/v1/responses/${one.id}`, { key: reader, method: 'DELETE' })).status, 403)
 })
 
-test('a process that does not store refuses to continue, as ever, but reads and deletes what is there', async () => {
+test('a process that does not store refuses to continue, but reads and deletes stored responses', async () => {
   const one = await create(first, { input: 'One.' })
   const refusal = await refusalOf(create(forgetful, { input: 'Two.', previous_response_id: one.id }))
   assert.deepEqual([refusal.status, refusal.code], [400, 'previous_response_not_found'])
@@ -389,7 +389,7 @@ test('a stream of a stored response is refused', async () => {
   assert.equal((await send(first, `/v1/responses/${id}?stream=false`, { key })).status, 200)
 })
 
-test('what is said is sealed at rest', async () => {
+test('stored content is sealed at rest', async () => {
   const [asked, answered] = ['the-question-nobody-reads', 'the-answer-nobody-reads']
   provider.answer(saying([answered]))
   const { id } = await create(first, { input: asked, metadata: { note: 'A note nobody-reads' } })

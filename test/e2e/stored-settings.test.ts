@@ -143,7 +143,7 @@ test('a change with `effective_from` waits for its time', async () => {
     )
 })
 
-test('the configuration file has precedence, and the answer says so', async () => {
+test('the configuration file has precedence, and the answer reports it', async () => {
   const put = await ask('/v1/admin/models/m1', 'PUT', { ...SETTINGS, name: 'Stored' })
   assert.deepEqual([put.status, put.json.in_force, put.json.overridden_by], [200, false, 'configuration'], put.text)
   const { data } = (await ask<{ data: { id: string; name: string }[] }>('/v1/models')).json
@@ -161,7 +161,7 @@ test('a name has at most 128 characters [limit: stored-name]', async () => {
   }
 })
 
-test('what does not fit is refused with the setting and what is allowed, and changes nothing', async () => {
+test('an invalid change is rejected with the setting and the allowed values, and changes nothing', async () => {
   for (const [path, body, message] of [
     [
       'models/bad',
@@ -182,7 +182,7 @@ test('what does not fit is refused with the setting and what is allowed, and cha
   }
 })
 
-test('a removed model is gone in every process; its versions stay', async () => {
+test('a removed model disappears in every process; its versions stay', async () => {
   const removal = await ask('/v1/admin/models/team%2Fsoon', 'DELETE')
   assert.equal(removal.status, 204, removal.text)
   assert.equal((await ask('/v1/admin/models/team%2Fsoon', 'DELETE')).status, 404)
@@ -215,7 +215,7 @@ test('changes are audited with the names of the settings', async () => {
   assert.equal(data.at(-1)?.subject, 'stored')
 })
 
-test('`config export` writes what is stored as YAML, with variables in place of keys', async () => {
+test('`config export` writes stored settings as YAML, with variables instead of keys', async () => {
   const text = await first.cli('config', 'export')
   assert.match(text, /^providers:\n {2}stored:\n/m)
   assert.match(text, /api_key: "?\$\{STORED_API_KEY\}/)
@@ -223,7 +223,7 @@ test('`config export` writes what is stored as YAML, with variables in place of 
   assert.ok(!text.includes(SECRET))
 })
 
-test('what `config export` writes is a file that means the same', async (t) => {
+test('the file that `config export` writes has the same meaning', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-export-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const keys = ['sk-first-0123456789abcdef', 'sk-second-0123456789abcdef']
@@ -246,7 +246,7 @@ test('what `config export` writes is a file that means the same', async (t) => {
   assert.equal((await ask('/v1/admin/providers/several-keys', 'DELETE')).status, 204)
 })
 
-test('a restart keeps what is stored', async () => {
+test('stored settings survive a restart', async () => {
   assert.equal(bodyOf(provider.calls.at(-1) as never).model, 'up-model')
   const third = await startGateway({ config, dataDir: first.dataDir })
   try {

@@ -51,7 +51,7 @@ function chat(token: string, model = 'turnpike-simulator', headers: Record<strin
   return app.ask('POST', '/v1/chat/completions', { token, body, headers })
 }
 
-test('a team has budgets, which a change without them leaves and another list replaces', async () => {
+test('a team has budgets, which a change without them keeps and another list replaces', async () => {
   const id = await team({ budgets: [{ usd: 5, window: 'week', timezone: 'Asia/Tokyo' }] })
   const shown = (body: { budgets: Record<string, unknown>[] }) =>
     body.budgets.map(({ level, subject, usd, window }) => [level, subject, usd, window])
@@ -114,7 +114,7 @@ test('a team of another account is 404, for itself and for keys', async () => {
   }
 })
 
-test('usage of a key is of its team, also after the key is gone', async () => {
+test('usage of a key belongs to its team, also after the key is deleted', async () => {
   const id = await team()
   const { key, id: keyId } = await keyOf(id)
   const answer = await chat(key)
@@ -263,7 +263,7 @@ test('a member of a team changes and revokes the keys that they created there', 
   assert.equal((await ask(token, 'DELETE', `/v1/keys/${body.id}`)).status, 204)
 })
 
-test('who has no right to keys in the account has it in the teams whose admin they are, and there alone', async () => {
+test('a user without the right to keys in the account has it in the teams that they administer, and only there', async () => {
   const id = await team()
   const { token } = await personIn(id, 'admin', 'billing')
   assert.equal((await ask(token, 'POST', '/v1/keys', { name: 'x' })).status, 403)
@@ -279,7 +279,7 @@ test('who has no right to keys in the account has it in the teams whose admin th
   assert.equal((await ask(none, 'GET', '/v1/keys')).status, 403)
 })
 
-test('who leaves a team leaves its keys without effect, and comes back as they were', async () => {
+test('the keys of a person who leaves a team stop working, and work again on return', async () => {
   const id = await team()
   const { token, userId } = await personIn(id, 'member')
   const { key } = (await ask(token, 'POST', '/v1/keys', { name: 'mine', team_id: id })).body

@@ -326,7 +326,7 @@ for (const streamed of [false, true]) {
   const how = streamed ? 'streamed' : 'whole'
 
   for (const name of ['budget', 'adaptive'] as const) {
-    test(`anthropic, ${name}, ${how}: what a client sends back as it was goes back as it came, block by block`, async () => {
+    test(`anthropic, ${name}, ${how}: context that a client returns unchanged reaches the provider unchanged, block by block`, async () => {
       const outcome = await run(strictAnthropic(name === 'budget'), 'keeping', { name, streamed })
       assert.equal(outcome.text, 'Nothing anywhere.')
       assert.deepEqual(assistantContents(outcome), claude.THINKING_LOOP.slice(0, 3))
@@ -335,7 +335,7 @@ for (const streamed of [false, true]) {
     })
   }
 
-  test(`anthropic, budget, ${how}: a client that drops the context gets on without thinking, and is told`, async () => {
+  test(`anthropic, budget, ${how}: a client that drops the context continues without thinking, with a warning`, async () => {
     const outcome = await run(strictAnthropic(true), 'dropping', { name: 'budget', streamed })
     assert.equal(outcome.text, 'Nothing anywhere.')
     assert.deepEqual(
@@ -345,7 +345,7 @@ for (const streamed of [false, true]) {
     assert.deepEqual(outcome.warnings, ['', 'reasoning_effort', 'reasoning_effort', 'reasoning_effort'])
   })
 
-  test(`anthropic, adaptive, ${how}: a client that drops the context goes on, thinking`, async () => {
+  test(`anthropic, adaptive, ${how}: a client that drops the context continues with thinking`, async () => {
     const outcome = await run(strictAnthropic(false), 'dropping', { name: 'adaptive', streamed })
     assert.equal(outcome.text, 'Nothing anywhere.')
     for (const { thinking } of outcome.bodies) assert.equal(thinking.type, 'adaptive')
@@ -353,7 +353,7 @@ for (const streamed of [false, true]) {
   })
 
   for (const name of ['gemini3', 'gemini2'] as const) {
-    test(`google, ${name}, ${how}: what a client sends back as it was has every signature in its place`, async () => {
+    test(`google, ${name}, ${how}: context that a client returns unchanged has every signature in its position`, async () => {
       const outcome = await run(strictGemini(name === 'gemini3'), 'keeping', { name, streamed })
       assert.equal(outcome.text, 'There you are.')
       const spoken = GEMINI_LOOP.slice(0, 3).map((parts) => parts.filter(({ thought }) => thought !== true))
@@ -362,7 +362,7 @@ for (const streamed of [false, true]) {
     })
   }
 
-  test(`google, gemini3, ${how}: a client that drops the context gets on with the documented stand-in, and is told`, async () => {
+  test(`google, gemini3, ${how}: a client that drops the context continues with the documented placeholder, with a warning`, async () => {
     const outcome = await run(strictGemini(true), 'dropping', { name: 'gemini3', streamed })
     assert.equal(outcome.text, 'There you are.')
     const standIn = 'skip_thought_signature_validator'
@@ -370,13 +370,13 @@ for (const streamed of [false, true]) {
     assert.deepEqual(outcome.warnings, ['', ...Array.from({ length: 3 }, () => 'messages[].provider_context')])
   })
 
-  test(`google, gemini2, ${how}: a client that drops the context gets on without any signature`, async () => {
+  test(`google, gemini2, ${how}: a client that drops the context continues without signatures`, async () => {
     const outcome = await run(strictGemini(false), 'dropping', { name: 'gemini2', streamed })
     assert.doesNotMatch(JSON.stringify(outcome.bodies.at(-1)), /thoughtSignature/)
   })
 
   for (const client of ['keeping', 'dropping'] as const) {
-    test(`bedrock, ${how}, ${client} the context: signed reasoning is replayed, or left off and told`, async () => {
+    test(`bedrock, ${how}, ${client} the context: signed reasoning is replayed, or omitted with a warning`, async () => {
       const { bodies, warnings, text } = await run(strictBedrock(), client, { name: 'bedrock', streamed })
       assert.equal(text, 'Done.')
       const thinks = bodies.map((body) => body.additionalModelRequestFields?.thinking?.type)
@@ -396,7 +396,7 @@ for (const streamed of [false, true]) {
   }
 
   for (const client of ['keeping', 'dropping'] as const) {
-    test(`responses, ${how}, ${client} the context: every item goes back as it came, or without its reasoning`, async () => {
+    test(`responses, ${how}, ${client} the context: every item is returned unchanged, or without its reasoning`, async () => {
       const { bodies, warnings, text } = await run(strictResponses(), client, { name: 'responses', streamed })
       assert.equal(text, 'Nothing anywhere.')
       const items = bodies
@@ -431,7 +431,7 @@ for (const streamed of [false, true]) {
   }
 }
 
-test('a strict provider refuses a client that changes the thinking it was given, and the client hears why', async () => {
+test('a strict provider rejects a client that modifies its thinking, and the client receives the reason', async () => {
   const fake = strictAnthropic(true)
   provider.answer(fake.script)
   const client = sdk([])

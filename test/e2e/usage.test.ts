@@ -104,7 +104,7 @@ test('report, groups, file and rows agree', async () => {
   assert.deepEqual([...first.data, ...rest.data], data.toReversed())
 })
 
-test('what a client left behind is listed as such', async () => {
+test('rows of disconnected clients are listed as such', async () => {
   const key = await gateway.keyOfNewAccount()
   provider.answer(silent)
   const leaving = new AbortController()

@@ -38,7 +38,7 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test('a virtual model is listed with what it stands for, and the range of its prices', async () => {
+test('a virtual model is listed with its candidates and the range of their prices', async () => {
   const listed = await getJson<Record<string, unknown>>(gateway, key, '/v1/models/chat')
   assert.deepEqual([listed['id'], listed['pricing'], listed['owned_by']], ['chat', null, 'virtual'])
   assert.deepEqual(listed['virtual'], {
@@ -54,7 +54,7 @@ test('a virtual model is listed with what it stands for, and the range of its pr
   assert.ok(data.some(({ id }) => id === 'chat'))
 })
 
-test('weights that shift by reload drop no request, and apply to all that come after', async () => {
+test('weights that change by reload drop no request, and apply to all later ones', async () => {
   let stops = false
   const statuses = new Map<number, number>()
   const answered: string[] = []

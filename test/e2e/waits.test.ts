@@ -18,7 +18,7 @@ after(async () => {
   await provider.close()
 })
 
-test('SSE-3: a silent provider’s stream gets its head and a comment after 10 s, and then goes on', async () => {
+test('SSE-3: a silent provider’s stream receives its head and a comment after 10 s, and then continues', async () => {
   const heard = Promise.withResolvers<void>()
   provider.answer(async (_, reply) => {
     reply.head(200, SSE_HEAD)

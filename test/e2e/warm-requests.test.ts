@@ -105,7 +105,7 @@ async function serve(t: TestContext) {
   }
 }
 
-test('R-F5: a warm request reads nothing from the database; its hold and its charge are all that it asks for', async (t) => {
+test('R-F5: a warm request reads nothing from the database; it only writes its hold and its charge', async (t) => {
   const { count, chat } = await serve(t)
   const first = await count(() => chat(false))
   assert.ok(first.queries.includes('SelectQueryNode'), 'what counts would be seen: the key is looked up once')

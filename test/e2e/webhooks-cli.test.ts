@@ -66,7 +66,7 @@ async function stop(command: Running): Promise<void> {
   assert.equal((await command.ended).code, 0, command.stderr())
 }
 
-test('WH-1: what is triggered comes to the developer’s receiver, as the API shows it and signed', async () => {
+test('WH-1: a triggered event arrives at the developer’s receiver, as the API shows it and signed', async () => {
   const before = await customer.trigger('agent.started')
   const command = await listen('--forward', `${receiver.url}/listen`)
   const id = (await run('trigger', 'agent.completed')).trim()
@@ -84,7 +84,7 @@ test('WH-1: what is triggered comes to the developer’s receiver, as the API sh
   assert.equal(eventId, id)
 })
 
-test('what happens while the connection is lost comes when it is back', async () => {
+test('events during a lost connection arrive when it is back', async () => {
   const command = await listen('--url', proxy.url, '--forward', `${receiver.url}/lost`)
   await proxy.down()
   await saw(command.stderr, 'Connection lost')
@@ -122,7 +122,7 @@ test('a delivery is sent again', async () => {
   assert.deepEqual(sent, [event, event])
 })
 
-test('what failed is sent again, all of it', async () => {
+test('failed deliveries are sent again, all of them', async () => {
   receiver.answer('/gone', whole(410), whole(200))
   const { id } = await customer.create({ url: `${receiver.url}/gone` })
   await customer.attempted(id, 'webhook.test')
@@ -133,7 +133,7 @@ test('what failed is sent again, all of it', async () => {
   await customer.attempted(id, 'webhook.test', 2)
 })
 
-test('a wrong address and a delivery that is not there are said in the server’s words', async () => {
+test('a wrong address and an unknown delivery are reported in the server’s words', async () => {
   const { code, stderr } = await home.run(['webhooks', 'create', 'ftp://example.com'])
   assert.equal(code, 1)
   assert.match(stderr, /\(invalid_value, req_\w+\)/)

@@ -26,7 +26,7 @@ await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolv
 after(() => receiver.close())
 const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
 
-test('WH-1, WH-3: an endpoint is made, hears of it, and the log shows what it answered; a redelivery is the same event', async () => {
+test('WH-1, WH-3: an endpoint is created and receives an event, and the log shows its answer; a redelivery is the same event', async () => {
   const key = await gateway.key('--scopes', 'webhooks')
   const made = await send(gateway, '/v1/webhooks', { key, body: { url, events: ['agent.failed'] } })
   assert.equal(made.status, 201, made.text)
@@ -59,7 +59,7 @@ test('WH-1, WH-3: an endpoint is made, hears of it, and the log shows what it an
   assert.deepEqual(JSON.parse(one.text).payload, JSON.parse(posted[0]?.body ?? ''))
 })
 
-test('F17: SIGTERM ends those who listen to events at once, and the process exits with 0', async () => {
+test('F17: SIGTERM ends event streams immediately, and the process exits with 0', async () => {
   const key = await gateway.key()
   const response = await fetch(`${gateway.url}/v1/events/stream`, { headers: { authorization: `Bearer ${key}` } })
   assert.equal(response.status, 200)

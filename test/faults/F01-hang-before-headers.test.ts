@@ -55,7 +55,7 @@ async function assertGivenUp(answer: FaultAnswer): Promise<void> {
 suite('F1: a provider that hangs before its answer', { concurrency: true }, () => {
   for (const [name, hang] of HANGS) {
     for (const stream of [true, false]) {
-      test(`F1, UP-1, UP-5: ${name}, stream ${stream}: another provider answers, and its answer alone is charged`, async () => {
+      test(`F1, UP-1, UP-5: ${name}, stream ${stream}: another provider answers, and only its answer is charged`, async () => {
         const good = stream ? goodStream({ words: 3 }) : goodAnswer(3)
         const answer = await faulted.ask({
           model: 'pair',

@@ -61,7 +61,7 @@ async function assertBrokenOff(answer: FaultAnswer, isReset = false): Promise<vo
 
 suite('F2: a provider that dies in the middle of a stream', { concurrency: true }, () => {
   for (const [name, script] of DEATHS) {
-    test(`F2, SSE-4, UP-1: ${name}: the error event, then [DONE], no second call, charged for what was delivered`, async () => {
+    test(`F2, SSE-4, UP-1: ${name}: the error event, then [DONE], no second call, and the delivered output is charged`, async () => {
       const answer = await faulted.ask({ stream: true, script })
       await assertBrokenOff(answer, name.startsWith('RST'))
       assert.equal(faulted.callsOf(answer).length, 1)

@@ -97,7 +97,7 @@ suite(`F3: malformed event streams, seed ${SEED}`, { concurrency: true }, () => 
   }
 
   for (const [name, text] of BROKEN) {
-    test(`F3, SSE-2: ${name}: the error event wherever it is cut, nothing of it is passed on, what came before is charged`, async () => {
+    test(`F3, SSE-2: ${name}: the error event wherever it is cut, nothing of it is passed on, the output before it is charged`, async () => {
       for (const cut of splits()) {
         const answer = await faulted.ask({
           stream: true,
@@ -134,7 +134,7 @@ test('F3, UP-5: comments for ever do not put off the first event: 503, nothing c
   await faulted.assertFree(answer)
 })
 
-test('F3, UP-5: comments for ever do not extend the idle time-out: the error event, charged for the words', async () => {
+test('F3, UP-5: endless comments do not extend the idle timeout: the error event, charged for the words', async () => {
   const answer = await faulted.ask({
     model: 'idle',
     stream: true,

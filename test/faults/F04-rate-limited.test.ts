@@ -64,7 +64,7 @@ suite('F4: a provider that answers 429', { concurrency: true }, () => {
     ['with a date in ten minutes', 'date', () => inMs(600_000)],
   ]
   for (const [name, limitedModel, retryAfter] of FAR) {
-    test(`F4, UP-3: Retry-After ${name}: another provider answers at once`, async () => {
+    test(`F4, UP-3: Retry-After ${name}: another provider answers immediately`, async () => {
       const answer = await faulted.ask({
         model: `${limitedModel}-or-spare`,
         stream: true,
@@ -79,7 +79,7 @@ suite('F4: a provider that answers 429', { concurrency: true }, () => {
       await faulted.assertCharged(answer, { status: 'completed', completionTokens: 3 })
     })
 
-    test(`F4, UP-3: Retry-After ${name}, and there is no other provider: passed on at once, nothing charged`, async () => {
+    test(`F4, UP-3: Retry-After ${name}, and there is no other provider: passed on immediately, nothing charged`, async () => {
       const answer = await faulted.ask({ model: limitedModel, script: limited(retryAfter()) })
       assertPassedOn(answer)
       assert.equal(answer.headers['retry-after'], '60', 'what was asked for, as far as we tell clients to wait')
@@ -95,7 +95,7 @@ suite('F4: a provider that answers 429', { concurrency: true }, () => {
     ['with a date that has passed', 'passed', inMs(-60_000)],
   ]
   for (const [name, limitedModel, retryAfter] of IGNORED) {
-    test(`F4, UP-3: Retry-After ${name} stops nobody from trying again soon`, async () => {
+    test(`F4, UP-3: Retry-After ${name} stops nobody from retrying soon`, async () => {
       const script = (attempt: number): Script => (attempt === 0 ? limited(retryAfter) : goodAnswer(3))
       const answer = await faulted.ask({ model: limitedModel, script })
       assert.equal(answer.status, 200, answer.text)

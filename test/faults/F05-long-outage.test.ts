@@ -18,7 +18,7 @@ suite('F5: a minute of nothing but 500, at 100 requests a second for each model'
   ]
   const failed = Promise.all(MODELS.map(([name]) => outage.fail(name, LOAD)))
   for (const [index, [name, share]] of MODELS.entries()) {
-    test(`F5, UP-2, UP-4: ${name}: load at most ${share} times what is offered, served 35 s after recovery`, async () => {
+    test(`F5, UP-2, UP-4: ${name}: load at most ${share} times the offered one, served 35 s after recovery`, async () => {
       const figures = (await failed)[index]
       assert.ok(figures)
       const { offered, load, outcomes } = figures
@@ -31,5 +31,5 @@ suite('F5: a minute of nothing but 500, at 100 requests a second for each model'
   }
 })
 
-test('F5, INV-4, INV-6: what failed was free, what was answered was charged once', () =>
+test('F5, INV-4, INV-6: failed requests were free, answered ones were charged once', () =>
   outage.faulted.assertAgreement())

@@ -12,7 +12,7 @@ const outage = await startOutage({ failures: 5, open_ms: OPEN_MS })
 after(() => outage.faulted.stop())
 
 suite('F5: a provider that answers nothing but 500', () => {
-  test('F5, UP-2, UP-4: without another one it gets at most 1.2 times what is offered, and serves soon after it is well', async () => {
+  test('F5, UP-2, UP-4: without another provider it receives at most 1.2 times the offered load, and serves soon after recovery', async () => {
     const { offered, load, outcomes } = await outage.fail('alone', LOAD)
     assert.ok(load <= 1.2 * offered + 3, `${load} calls of ${offered} requests`)
     assert.deepEqual(Object.keys(outcomes), ['provider_error'])
@@ -21,7 +21,7 @@ suite('F5: a provider that answers nothing but 500', () => {
     assert.equal((await outage.faulted.deployment('failing', 'up-alone'))?.breaker, 'closed')
   })
 
-  test('F5, UP-2, UP-4: with another one nobody notices, and it is left alone but for probes', async () => {
+  test('F5, UP-2, UP-4: with another provider no client notices, and the failing one receives only probes', async () => {
     const { offered, load, outcomes } = await outage.fail('pair', LOAD)
     assert.deepEqual(outcomes, { 200: offered })
     assert.ok(load <= 0.5 * offered, `${load} calls of ${offered} requests`)
@@ -30,6 +30,6 @@ suite('F5: a provider that answers nothing but 500', () => {
     assert.equal((await outage.faulted.deployment('failing', 'up-pair'))?.breaker, 'closed')
   })
 
-  test('F5, INV-4, INV-6: what failed was free, what was answered was charged once', () =>
+  test('F5, INV-4, INV-6: failed requests were free, answered ones were charged once', () =>
     outage.faulted.assertAgreement())
 })

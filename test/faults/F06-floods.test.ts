@@ -93,7 +93,7 @@ suite('F6: a provider that floods', () => {
   })
 
   for (const [name, script] of TOO_LARGE) {
-    test(`F6, UP-6, TM15: ${name}: given up at 1 MiB, the error event, charged for the words before it`, async () => {
+    test(`F6, UP-6, TM15: ${name}: ended at 1 MiB, with the error event, charged for the words before it`, async () => {
       const index = faulted.provider.calls.length
       await bounded(async () => {
         const { prompt, tail } = await flood(script)
@@ -106,7 +106,7 @@ suite('F6: a provider that floods', () => {
     })
   }
 
-  test('F6: a million tiny events go through, and are charged up to what was asked for', async () => {
+  test('F6: a million tiny events pass, and are charged up to the requested limit', async () => {
     const script = [...begun, bill(MANY), tiny(SMALL_EVENT), ...finish(MANY + 3)]
     await bounded(async () => {
       const { prompt, events, tail } = await flood(script)

@@ -66,7 +66,7 @@ const told = (usage: unknown): object => ({ ...usageChunk(counts(0, 0)), usage }
 
 suite('F8: a provider that lies about usage', { concurrency: true }, () => {
   for (const [name, usage, tokens, source] of LIES) {
-    test(`F8, TM15, whole: ${name}: ${source} figures, one row, the client sees what is charged`, async () => {
+    test(`F8, TM15, whole: ${name}: ${source} figures, one row, and the client sees the charge`, async () => {
       const answer = await faulted.ask({ script: usage === undefined ? SILENT : goodAnswer(WORDS, usage) })
       assert.equal(answer.status, 200, answer.text)
       const shown = completionOf(answer).usage
@@ -79,7 +79,7 @@ suite('F8: a provider that lies about usage', { concurrency: true }, () => {
       })
     })
 
-    test(`F8, TM15, streamed: ${name}: ${source} figures, one row, the client sees what is charged`, async () => {
+    test(`F8, TM15, streamed: ${name}: ${source} figures, one row, and the client sees the charge`, async () => {
       const answer = await faulted.ask({ stream: true, script: telling(...(usage === undefined ? [] : [told(usage)])) })
       const stream = readStream(answer.text)
       assertWireRules(stream, { model: 'm1' })
@@ -94,7 +94,7 @@ suite('F8: a provider that lies about usage', { concurrency: true }, () => {
     })
   }
 
-  test('F8, TM15: figures are believed as far as the length that was asked for makes them possible, and no further', async () => {
+  test('F8, TM15: figures are accepted as far as the requested length makes them possible', async () => {
     const MAX_TOKENS = 50
     const cases = [
       { said: MAX_TOKENS, tokens: MAX_TOKENS, source: 'provider' },
@@ -130,7 +130,7 @@ suite('F8: a provider that lies about usage', { concurrency: true }, () => {
     ['the truth and then nothing', [told(counts(PROMPT_TOKENS, WORDS)), told(counts(0, 0))], WORDS],
   ]
   for (const [name, chunks, tokens] of TWICE) {
-    test(`F8, INV-4: usage that comes ${name} is charged once`, async () => {
+    test(`F8, INV-4: usage that arrives ${name} is charged once`, async () => {
       const answer = await faulted.ask({ stream: true, script: telling(...chunks) })
       const stream = readStream(answer.text)
       assertWireRules(stream, { model: 'm1' })

@@ -50,7 +50,7 @@ function drip(head: string): Promise<Received> {
 
 const HEAD = 'POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
 
-test('F9, EDGE-1: headers and bodies that come a byte at a time are answered 408, and the connection is closed [limit: request-time]', async () => {
+test('F9, EDGE-1: headers and bodies that arrive a byte at a time are answered 408, and the connection is closed [limit: request-time]', async () => {
   app.server.headersTimeout = LIMIT_MS
   app.server.requestTimeout = LIMIT_MS
   const answers = await Promise.all([
@@ -67,7 +67,7 @@ test('F9, EDGE-1: headers and bodies that come a byte at a time are answered 408
   }
 })
 
-test('F9: 1 000 sockets that say nothing keep nobody else from being served', async () => {
+test('F9: 1 000 silent sockets do not prevent others from being served', async () => {
   app.server.headersTimeout = HOURS_MS
   app.server.requestTimeout = HOURS_MS // the shorter of the two ends those who say nothing
   const idle: Socket[] = []

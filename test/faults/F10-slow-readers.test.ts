@@ -53,7 +53,7 @@ const READERS: readonly (readonly [name: string, read: (socket: Socket) => void]
   ],
 ]
 for (const [name, read] of READERS) {
-  test(`F10, OVL-3: a client that ${name} makes the provider wait, is cut after 30 s, and pays for what was generated`, async () => {
+  test(`F10, OVL-3: a client that ${name} makes the provider wait, is cut after 30 s, and pays for the output`, async () => {
     const account = await gateway.cli('accounts', 'create', '--name', 'slow')
     const key = await gateway.key('--account', account)
     const next = provider.call(provider.calls.length)

@@ -19,7 +19,7 @@ after(async () => {
   await provider.close()
 })
 
-test('F11: who leaves between the last byte and the commit has had the whole answer, and pays for it once', async () => {
+test('F11: a client that disconnects between the last byte and the commit has the whole answer, and pays once', async () => {
   const account = await gateway.cli('accounts', 'create', '--name', 'prompt')
   const key = await gateway.key('--account', account)
   const locked = Promise.withResolvers<void>()

@@ -111,7 +111,7 @@ function noting(generated: Map<string, number>): Script {
   }
 }
 
-test('INV-7, F11, TM2: who leaves at event k of 40 pays once, for what was generated until then; the provider is aborted', async () => {
+test('INV-7, F11, TM2: a client that disconnects at event k of 40 pays once, for the output so far; the call is aborted', async () => {
   const key = await gateway.keyOfNewAccount()
   const generated = new Map<string, number>()
   provider.answer(noting(generated))
@@ -134,7 +134,7 @@ test('INV-7, F11, TM2: who leaves at event k of 40 pays once, for what was gener
   }
 })
 
-test('F11: who leaves before the head pays the prompt that the provider took, once; the provider is aborted', async () => {
+test('F11: a client that disconnects before the head pays the prompt that the provider processed, once; the call is aborted', async () => {
   const key = await gateway.keyOfNewAccount()
   provider.answer(silent)
   for (const stream of [true, false]) {
@@ -165,7 +165,7 @@ function gated(opened: Promise<void>): Script {
   }
 }
 
-test('F11: where a provider bills in full, at most 50 answers are read on for those who left, the others are aborted [limit: drains]', async () => {
+test('F11: if a provider bills in full, at most 50 answers of disconnected clients are drained, the others are aborted [limit: drains]', async () => {
   const key = await gateway.keyOfNewAccount()
   for (const round of ['first', 'second']) {
     const gate = Promise.withResolvers<void>()

@@ -30,7 +30,7 @@ function isRefusedByDatabase(answer: Answer): boolean {
   return answer.status === 503 && errorOf(answer).code === 'database_unavailable'
 }
 
-test('F15, DUR-3: on a full disk nothing new is admitted, what runs ends whole, and all of it is charged afterwards', async () => {
+test('F15, DUR-3: with a full disk no request is admitted, running ones end complete, and all are charged afterwards', async () => {
   const account = await gateway.cli('accounts', 'create', '--name', 'full')
   const key = await gateway.key('--account', account)
   const streams = Array.from({ length: STREAMS }, () => send(gateway, CHAT, { key, body: hello({ stream: true }) }))

@@ -57,7 +57,7 @@ function listens({ port }: Gateway): Promise<boolean> {
   })
 }
 
-test('F17: SIGTERM with 50 streams: not ready at once, new requests refused, idle sockets closed, streams end whole', async (t) => {
+test('F17: SIGTERM with 50 streams: not ready immediately, new requests rejected, idle sockets closed, streams end complete', async (t) => {
   const config = oneModel(provider.url, {}, { server: { drain_delay_ms: 4_000 } })
   const gateway = await startGateway({ config })
   t.after(() => gateway.stop())
@@ -96,7 +96,7 @@ test('F17: SIGTERM with 50 streams: not ready at once, new requests refused, idl
   assert.equal(await gateway.exited, 0)
 })
 
-test('F17: of 50 streams those that outlast drain_ms get the error event and [DONE], and all are settled; exit 0', async (t) => {
+test('F17: of 50 streams those that outlast drain_ms receive the error event and [DONE], and all are settled; exit 0', async (t) => {
   const first = await startGateway({ config: oneModel(provider.url) })
   t.after(() => first.stop())
   const account = await first.cli('accounts', 'create', '--name', 'drained')
@@ -141,7 +141,7 @@ test('F17: of 50 streams those that outlast drain_ms get the error event and [DO
   assert.equal(await again.stop(), 0)
 })
 
-test('F17: a connection whose answer ends while the listener waits is closed then, not when the wait is over', async (t) => {
+test('F17: a connection whose answer ends while the listener drains is closed then, not at the end of the drain', async (t) => {
   const config = oneModel(provider.url, {}, { server: { drain_delay_ms: 4_000 } })
   const gateway = await startGateway({ config })
   t.after(() => gateway.stop())

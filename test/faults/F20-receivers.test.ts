@@ -119,7 +119,7 @@ test('F20: every 2xx succeeds, also without a body', async () => {
   for (const [index, logged] of others.entries()) assertDelivered(logged, statuses[index])
 })
 
-test('F20: answers that are no success are retried a minute later, whatever Retry-After says', async () => {
+test('F20: unsuccessful answers are retried a minute later, whatever Retry-After says', async () => {
   const answers: readonly (readonly [Answer, number, string])[] = [
     [KINDS.broken, 500, 'status 500'],
     [KINDS.tooMany, 429, 'status 429'],
@@ -132,7 +132,7 @@ test('F20: answers that are no success are retried a minute later, whatever Retr
   )
 })
 
-test('WH-4, F20: no redirect is followed: each is a failure, and the canary gets no connection', async (t) => {
+test('WH-4, F20: no redirect is followed: each is a failure, and the canary receives no connection', async (t) => {
   const canary = await startReceiver()
   t.after(() => canary.close())
   const redirects = [300, 301, 302, 303, 307, 308].map(async (status) => {
@@ -146,7 +146,7 @@ test('WH-4, F20: no redirect is followed: each is a failure, and the canary gets
   assert.equal(canary.connections(), 0)
 })
 
-test('F20: what is no whole answer is a failure, though it begins with 200', async () => {
+test('F20: an incomplete answer is a failure, even if it begins with 200', async () => {
   const answers: readonly (readonly [Answer, number | null, string])[] = [
     [KINDS.closesHalfway, 200, 'connection closed'],
     [KINDS.chunkedGarbage, 200, 'invalid answer'],
@@ -158,13 +158,13 @@ test('F20: what is no whole answer is a failure, though it begins with 200', asy
   )
 })
 
-test('F20: a port where nobody listens: the log says so', async () => {
+test('F20: a port without a listener is reported in the log', async () => {
   const logged = await attemptTo(`http://127.0.0.1:${await freePort()}/`)
   assertRetried(logged, null, 'connection refused')
   assert.equal(logged.attempt.response_body, null)
 })
 
-test('F20: TLS: a certificate that is trusted is delivered to, an unknown authority’s and another name’s are not', async (t) => {
+test('F20: TLS: a trusted certificate receives deliveries, an unknown authority’s and another name’s do not', async (t) => {
   const untrusted = createTestAuthority((remove) => t.after(remove))
   const trials = [
     { tls: authority.certify('IP:127.0.0.1'), error: null },
@@ -200,7 +200,7 @@ test('WH-6, F20: of an answer of 10 MB some kB are read and 4 KiB are kept', asy
   assert.ok(sent < READ_AT_MOST, `${sent} bytes`)
 })
 
-test('WH-6, F20: an answer is kept as it came: bytes that are no text, NUL, colours, and nothing is unpacked', async () => {
+test('WH-6, F20: an answer is kept as received: binary, NUL, colour codes, and nothing is decompressed', async () => {
   const bytes = Buffer.from([0x61, 0, 0xff, 0xfe, 0x1b, 0x5b, 0x33, 0x31, 0x6d, 0x7a])
   const text = 'é'.repeat(KEPT_BYTES)
   const packed = gzipSync(Buffer.alloc(1_000_000, 'x'))
@@ -219,7 +219,7 @@ test('WH-6, F20: an answer is kept as it came: bytes that are no text, NUL, colo
   assert.equal((await customer.ask('GET', '/v1/webhooks')).status, 200)
 })
 
-test('F20: flapping: the same event comes again with a new time, until it is taken, and the log has every attempt', async () => {
+test('F20: flapping: the same event is sent again with a new time until it is accepted, and the log has every attempt', async () => {
   receiver.answer('/flapping', KINDS.success, KINDS.broken, KINDS.hangsUp, KINDS.success)
   const webhook = await customer.create({ url: `${receiver.url}/flapping`, events: ['agent.failed'] })
   await customer.attempted(webhook.id, 'webhook.test')
@@ -282,7 +282,7 @@ test('F20: 410 ends the delivery and disables the endpoint; enabled again, it is
   assert.deepEqual(ids.slice(1), [gone.event_id, gone.event_id])
 })
 
-test('F20: what is pending cannot be redelivered; what was delivered can, and is the same event', async () => {
+test('F20: a pending delivery cannot be redelivered; a delivered one can, and is the same event', async () => {
   receiver.answer('/again', KINDS.success, KINDS.success, KINDS.broken)
   const webhook = await customer.create({ url: `${receiver.url}/again` })
   const first = await customer.attempted(webhook.id, 'webhook.test')
@@ -297,7 +297,7 @@ test('F20: what is pending cannot be redelivered; what was delivered can, and is
   assert.deepEqual(ids, [first.event_id, first.event_id, pending.event_id])
 })
 
-test('F20: disabled by request, what waits fails with `endpoint_disabled`; all of it is redelivered at once', async () => {
+test('F20: after disabling, waiting deliveries fail with `endpoint_disabled`; all are redelivered immediately', async () => {
   receiver.answer('/paused', KINDS.success, KINDS.broken, KINDS.broken, KINDS.success)
   const webhook = await customer.create({ url: `${receiver.url}/paused` })
   await customer.attempted(webhook.id, 'webhook.test')
@@ -319,7 +319,7 @@ test('F20: disabled by request, what waits fails with `endpoint_disabled`; all o
   assert.equal(receiver.at('/paused').length, 5)
 })
 
-test('F20: a deleted endpoint is told nothing more, and its deliveries are gone', async () => {
+test('F20: a deleted endpoint receives nothing more, and its deliveries are deleted', async () => {
   receiver.answer('/deleted', KINDS.broken)
   const webhook = await customer.create({ url: `${receiver.url}/deleted` })
   const { id } = await customer.attempted(webhook.id, 'webhook.test')

@@ -59,7 +59,7 @@ suite('F20: slow receivers', { concurrency: true }, () => {
     })
   }
 
-  test('F20: a port that takes connections and never shakes hands over TLS: the same 10 s', async (t) => {
+  test('F20: a port that accepts connections and completes no TLS handshake: the same 10 s', async (t) => {
     const silent = await startReceiver()
     t.after(() => silent.close())
     const url = `${silent.url.replace('http:', 'https:')}/`
@@ -67,7 +67,7 @@ suite('F20: slow receivers', { concurrency: true }, () => {
     assertCut(await customer.attempted(webhook.id, 'webhook.test'), null)
   })
 
-  test('F20: a receiver that takes connections and never reads from them: the same 10 s', async (t) => {
+  test('F20: a receiver that accepts connections and never reads: the same 10 s', async (t) => {
     const deaf = createServer({ pauseOnConnect: true })
     await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
     t.after(() => deaf.close())
@@ -76,7 +76,7 @@ suite('F20: slow receivers', { concurrency: true }, () => {
     assertCut(await customer.attempted(webhook.id, 'webhook.test'), null)
   })
 
-  test('WH-5, F20: while one receiver hangs with all its deliveries, another of the same account gets its own', async () => {
+  test('WH-5, F20: while one receiver hangs with all its deliveries, another of the same account receives its own', async () => {
     const other = await newCustomer(gateway)
     receiver.answer('/hangs', KINDS.neverAnswers)
     await other.create({ url: `${receiver.url}/hangs` })

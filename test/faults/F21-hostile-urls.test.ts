@@ -161,7 +161,7 @@ test(`WH-4, F21: ${COUNT} hostile URLs are refused when an endpoint is made and 
   )
 })
 
-test('WH-4, F21: an endpoint with an address in its plain form is what is kept, however it was spelled', async (t) => {
+test('WH-4, F21: an endpoint’s address is kept in its canonical form, however it was spelled', async (t) => {
   const app = await openApp(t)
   const token = await app.key(await app.account())
   const answer = await app.ask('POST', '/v1/webhooks', { token, body: { url: 'HTTPS://[3FFE:0::0:1]:8443' } })

@@ -84,7 +84,7 @@ async function tenantOf(t: TestContext, settings: Readonly<Record<string, string
   }
 }
 
-test('WH-4, F22: a name that leads inside is refused when it is saved, in whatever family, place or alias', async (t) => {
+test('WH-4, F22: a name that resolves to an internal address is rejected when it is saved, in any family, position or alias', async (t) => {
   const canary = await startCanary(t)
   const names: DnsTable = {
     'inside.customer.com': [[a(canary.address)]],
@@ -106,7 +106,7 @@ test('WH-4, F22: a name that leads inside is refused when it is saved, in whatev
   assert.equal(canary.count(), 0)
 })
 
-test('WH-4, F22: a name that is public when saved and internal at the attempt gets no connection', async (t) => {
+test('WH-4, F22: a name that is public when saved and internal at the attempt receives no connection', async (t) => {
   const canary = await startCanary(t)
   const names: Readonly<Record<string, readonly (readonly DnsRecord[])[]>> = {
     'rebind.customer.com': [[a('8.8.8.8')], [a(canary.address)]],

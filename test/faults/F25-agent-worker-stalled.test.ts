@@ -55,7 +55,7 @@ const IN_A_CALL: Phase = {
 const BEFORE_THE_END: Phase = { title: 'before the end is written', prompt: QUICK_FIX, point: 'agent_ending' }
 
 for (const phase of [IN_A_COMMAND, BEFORE_THE_END]) {
-  test(`JOB-2: a worker that stands still ${phase.title} past its lease, alone: the run ends on its return`, async (t) => {
+  test(`JOB-2: a worker that stalls ${phase.title} past its lease, alone: the run ends on its return`, async (t) => {
     const { id, worker } = await stall(t, phase)
     worker.signal('SIGCONT')
     // Nobody has taken the run: an end that was decided is written.
@@ -67,7 +67,7 @@ for (const phase of [IN_A_COMMAND, BEFORE_THE_END]) {
 }
 
 for (const phase of [IN_A_COMMAND, IN_A_CALL, BEFORE_THE_END]) {
-  test(`JOB-2: a worker that stands still ${phase.title} while another takes its run over: one end, also on its return`, async (t) => {
+  test(`JOB-2: a worker that stalls ${phase.title} while another takes its run over: one end, also on its return`, async (t) => {
     const { id, worker } = await stall(t, phase)
     const lostAt = performance.now()
     const next = await site.start({ args: ['--role', 'worker'] })

@@ -30,7 +30,7 @@ after(async () => {
   await provider.close()
 })
 
-test('F16, INV-10: holds are swept in a crash loop of processes that live for 3 s each', async () => {
+test('F16, INV-10: holds are swept in a crash loop of processes that run for 3 s each', async () => {
   const key = await first.keyOfNewAccount()
   const streams = Array.from({ length: STREAMS }, () =>
     open(first, CHAT, { key, body: hello({ stream: true }), fresh: true }),

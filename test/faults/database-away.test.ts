@@ -2,6 +2,6 @@
 import { test } from 'node:test'
 import { survivesOutage } from './kit/database-away.ts'
 
-test('R-F2: for two seconds without the database known keys are let in, nothing is admitted, what runs goes on', async () => {
+test('R-F2: for two seconds without the database known keys are accepted, no request is admitted, running ones continue', async () => {
   await survivesOutage(2_000)
 })

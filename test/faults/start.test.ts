@@ -22,7 +22,7 @@ test('a database that does not answer, is not there or has no address ends the s
   ])
 })
 
-test('without its Redis the service starts nevertheless, and says so', async () => {
+test('without its Redis the service starts and reports it', async () => {
   const port = await freePort()
   const { child, output, exited } = start({ REDIS_URL: `redis://127.0.0.1:${blackHole}`, PORT: String(port) })
   await answers(`http://127.0.0.1:${port}/healthz`)

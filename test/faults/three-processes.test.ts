@@ -82,7 +82,7 @@ after(async () => {
   await Promise.all([provider?.close(), redis?.stop(), postgres?.stop()])
 })
 
-test('F24, INV-3: 200 requests at once at three processes, with credit for 10: exactly 10 are answered', async () => {
+test('F24, INV-3: 200 concurrent requests at three processes, with credit for 10: exactly 10 are answered', async () => {
   provider.answer(reportsMaxTokens)
   const owner = await account('wide', '0.01')
   const called = provider.calls.length
@@ -93,7 +93,7 @@ test('F24, INV-3: 200 requests at once at three processes, with credit for 10: e
   await assertSound(owner)
 })
 
-test('INV-3: 200 requests of every kind at once at three processes, each kind on $1: no balance falls below zero', async () => {
+test('INV-3: 200 concurrent requests of every kind at three processes, each kind on $1: no balance falls below zero', async () => {
   provider.answer(billsAll)
   await raceHeavy(gateways, 200)
 })
@@ -179,7 +179,7 @@ test('the processes know each other', async () => {
   assert.ok(data.every(({ version, role }) => version !== '' && role === 'all'))
 })
 
-test('F13: while Postgres hangs requests are refused and streams go on; when it is back they are answered', async () => {
+test('F13: while PostgreSQL hangs, requests are rejected and streams continue; afterwards requests are answered', async () => {
   provider.answer(slowStream(60, 100))
   const owner = await account('wide')
   const called = provider.calls.length
@@ -270,7 +270,7 @@ test('F13, F16: Postgres crashes and a process is killed under load; all is char
   assert.equal(new Set(names).size, names.length, 'none twice')
 })
 
-test('F18: without Redis limits hold in each process, and money is not asked about there', async () => {
+test('F18: without Redis limits apply per process, and money does not depend on it', async () => {
   provider.answer(ordinary)
   const owner = await account('wide')
   await redis.stop()

@@ -66,7 +66,7 @@ function settled(gateway: Gateway, { customer, webhookId }: Scene): Promise<read
   )
 }
 
-test('WH-3, F16: killed between the POST and the commit: it comes again with the same id, and the log has one attempt', async (t) => {
+test('WH-3, F16: killed between the POST and the commit: sent again with the same ID, and the log has one attempt', async (t) => {
   const scene = await beginScene(t)
   const victim = await scene.next(crashAt('after_webhook_post'))
   const asked = victim.trigger('agent.failed').catch(() => undefined)
@@ -89,7 +89,7 @@ test('WH-3, F16: killed between the POST and the commit: it comes again with the
   )
 })
 
-test('WH-3, F16: killed while the receiver has the request: it comes again with the same id', async (t) => {
+test('WH-3, F16: killed while the receiver has the request: sent again with the same ID', async (t) => {
   const scene = await beginScene(t)
   scene.receiver.answer('/hook', KINDS.neverAnswers, KINDS.success)
   const victim = await scene.next()
@@ -103,7 +103,7 @@ test('WH-3, F16: killed while the receiver has the request: it comes again with 
   assert.deepEqual([delivery?.status, delivery?.attempts.length], ['delivered', 1])
 })
 
-test(`WH-3, F16: ${KILLS} kills among ${EVENTS} events: each that was answered for arrives, none is told that did not happen`, async (t) => {
+test(`WH-3, F16: ${KILLS} kills among ${EVENTS} events: each confirmed one arrives, and no other`, async (t) => {
   const scene = await beginScene(t)
   const accepted: string[] = []
   for (let round = 0; round < KILLS; round++) {

@@ -15,7 +15,7 @@ after(async () => {
   await site.close()
 })
 
-test('docs/agents.md: an agent is created, followed to its end, and gets a follow-up', async () => {
+test('docs/agents.md: an agent is created, followed to its end, and sent a follow-up', async () => {
   const made = await reader.sh(blockOf('docs/agents.md', 'curl http://localhost:7575/v1/agents ').text)
   assert.equal(made.code, 0, made.output)
   const { id, repository } = JSON.parse(made.output)

@@ -23,7 +23,7 @@ after(async () => {
   await gateway.stop()
 })
 
-test(`${PAGE}, Development: an event that is triggered comes to the receiver of the page`, async () => {
+test(`${PAGE}, Development: a triggered event arrives at the receiver of the page`, async () => {
   const folder = join(reader.folder, 'receiver')
   mkdirSync(folder)
   installWebhooksPackage(folder)
@@ -107,7 +107,7 @@ function makeRuby(): Verifier {
 const BODY = '{"event_id":"evt_1","data":{"name":"Grüße"}}'
 
 for (const [language, make] of Object.entries({ Go: makeGo, Ruby: makeRuby })) {
-  test(`${PAGE}: the ${language} of the page accepts what is signed and refuses all else`, () => {
+  test(`${PAGE}: the ${language} of the page accepts signed requests and rejects all others`, () => {
     const { program, words: args } = make()
     const verify = (sent: string, { ageSeconds = 0, key = SECRET, secret = SECRET } = {}): string => {
       const timestamp = Math.floor(Date.now() / 1000) - ageSeconds

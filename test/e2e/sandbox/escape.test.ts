@@ -42,7 +42,7 @@ function makeCanary(): string {
   return `canary-${randomBytes(16).toString('hex')}`
 }
 
-test('SBX-2 F26: the environment of the service is not there, nor that of whoever starts commands', async (t) => {
+test('SBX-2 F26: neither the environment of the service nor that of the command’s parent is visible', async (t) => {
   const canary = makeCanary()
   process.env['SANDBOX_CANARY'] = canary
   t.after(() => delete process.env['SANDBOX_CANARY'])
@@ -159,7 +159,7 @@ test('SBX-3 SBX-5 F27: neither loopback, nor metadata, nor name servers are reac
 /** The numbers of system calls are those of this machine. */
 const testOnX64: typeof test | (() => void) = process.arch === 'x64' ? test : () => {}
 
-test('SBX-3: sockets of the machine have no way in, by name or abstract', async (t) => {
+test('SBX-3: sockets of the machine are unreachable, by name or abstract', async (t) => {
   const name = `turnpike-${randomBytes(8).toString('hex')}`
   const abstract = await listen(t, { path: `\0${name}` })
   const { sh, workspace } = await testSandbox(t)
@@ -259,13 +259,13 @@ testOnX64('SBX-3: no characters are put into a terminal, and there is none', asy
   assert.equal(stdout, `${'-11 '.repeat(6)}none\n`)
 })
 
-test("SBX-3: the memory of process 1 is nobody's way out: it has the same filter", async (t) => {
+test('SBX-3: the memory of process 1 offers no escape: it has the same filter', async (t) => {
   const { sh } = await testSandbox(t)
   const { stdout } = await sh('grep ^Seccomp: /proc/1/status; unshare -U true 2>/dev/null || echo refused')
   assert.equal(stdout, 'Seccomp:\t2\nrefused\n')
 })
 
-test('SBX-6: a link out of the workspace leads nowhere, from inside and in what is made of it', async (t) => {
+test('SBX-6: a link out of the workspace leads nowhere, from inside and in its artifacts', async (t) => {
   const canary = makeCanary()
   const { sh, workspace, folder } = await testSandbox(t)
   mkdirSync(join(folder, 'data'))
@@ -289,7 +289,7 @@ test('SBX-6: a workspace that was replaced by a link is not followed', async (t)
   await assert.rejects(sh('true'), SandboxFailedError)
 })
 
-test('what is given to be read can be read and not written', async (t) => {
+test('read-only data can be read and not written', async (t) => {
   const { folder } = await testSandbox(t)
   mkdirSync(join(folder, 'git'))
   writeFileSync(join(folder, 'git', 'HEAD'), 'ref\n', { mode: 0o644 })

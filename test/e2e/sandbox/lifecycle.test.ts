@@ -22,7 +22,7 @@ async function until(holds: () => boolean): Promise<void> {
   assert.fail(`never: ${holds}`)
 }
 
-test('SBX-4: what a command leaves in the background ends with it', async (t) => {
+test('SBX-4: background processes of a command end with it', async (t) => {
   const { sh } = await testSandbox(t)
   const marker = `left-${process.pid}`
   const { stdout, exitCode } = await sh(
@@ -33,7 +33,7 @@ test('SBX-4: what a command leaves in the background ends with it', async (t) =>
   await assertNoneLeft(marker)
 })
 
-test('JOB-3: a command that is cancelled is gone with all it started, and what it wrote is told', async (t) => {
+test('JOB-3: a cancelled command ends with all its processes, and its output is reported', async (t) => {
   const { run, workspace } = await testSandbox(t)
   const marker = `cancelled-${process.pid}`
   const stop = new AbortController()
@@ -104,13 +104,13 @@ test('F25: nothing of a run is left when its service is killed, at any moment', 
   assert.deepEqual(mountsOf(folder), [])
 })
 
-test('it takes its time from the command that asked for less, and at most its own [limit: agent-command-time]', async (t) => {
+test('a command’s timeout is the requested one, and at most its own limit [limit: agent-command-time]', async (t) => {
   const { sh } = await testSandbox(t, { limits: { wallMs: 400 } })
   assert.equal((await sh('sleep 30', { timeoutMs: 100 })).killed, 'timeout')
   assert.equal((await sh('sleep 30', { timeoutMs: 60_000 })).killed, 'timeout')
 })
 
-test('several commands at a time have nothing of one another but the workspace', async (t) => {
+test('concurrent commands share nothing but the workspace', async (t) => {
   const { sh } = await testSandbox(t)
   const results = await Promise.all(
     Array.from({ length: 6 }, (_, index) => sh(`echo ${index} > /tmp/x; sleep 0.1; cat /tmp/x; ls /tmp | wc -l`)),
@@ -121,7 +121,7 @@ test('several commands at a time have nothing of one another but the workspace',
   )
 })
 
-test('backend none: the same words without the walls', async (t) => {
+test('backend none: the same interface without isolation', async (t) => {
   const { sh, workspace } = await testSandbox(t, { backend: 'none' })
   process.env['SANDBOX_CANARY'] = 'canary'
   t.after(() => delete process.env['SANDBOX_CANARY'])

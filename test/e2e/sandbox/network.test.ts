@@ -146,7 +146,7 @@ test('SBX-5: names are compared as they are sent, also where the list has them i
   }
 })
 
-test('SBX-5: programs in the sandbox find the way out by their environment, and no other', async (t) => {
+test('SBX-5: programs in the sandbox find the proxy by their environment, and no other route', async (t) => {
   const host = await startHost(t)
   const limits = { ...SMALL, memoryBytes: 2 ** 30 }
   const { sh } = await testSandbox(t, { network: optionsOf(), limits })
@@ -167,7 +167,7 @@ test('SBX-5: programs in the sandbox find the way out by their environment, and 
   assert.equal(host.hits(), 1)
 })
 
-test('SBX-5: a list without hosts is no network, and what served one is gone at its end', async (t) => {
+test('SBX-5: a list without hosts means no network, and the proxy ends with the sandbox', async (t) => {
   const { sh } = await testSandbox(t, { network: { ...optionsOf(), hosts: [] } })
   assert.equal((await sh('echo "[$HTTPS_PROXY]"; ls /run 2>/dev/null')).stdout, '[]\n')
   const online = await testSandbox(t, { network: optionsOf(), limits: { ...SMALL, memoryBytes: 2 ** 30 } })
@@ -176,7 +176,7 @@ test('SBX-5: a list without hosts is no network, and what served one is gone at 
   assert.ok(existsSync(online.workspace))
 })
 
-test('SBX-5: connections beyond those of one sandbox are closed at once [limit: agent-egress]', async (t) => {
+test('SBX-5: connections beyond those of one sandbox are closed immediately [limit: agent-egress]', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-proxy-'))
   const proxy = await openEgressProxy(optionsOf(), folder)
   const sockets = Array.from({ length: 80 }, () => connect(join(proxy.folder, SOCKET_NAME)))

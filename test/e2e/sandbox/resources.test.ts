@@ -35,14 +35,14 @@ test('SBX-4 F28: another run has all its processes while a fork bomb is at its l
   assert.equal((await bombing).killed, 'cancelled')
 })
 
-test('SBX-4 F28: one process gets no more memory than the run', async (t) => {
+test('SBX-4 F28: one process receives no more memory than the run', async (t) => {
   const { sh } = await testSandbox(t)
   const { exitCode, stdout } = await sh(`perl -e '$x = "a" x (400 * 1024 * 1024); print "had it"'`)
   assert.notEqual(exitCode, 0)
   assert.equal(stdout, '')
 })
 
-test('SBX-4 F28: processes that together take more memory than the run are ended, and it is said [limit: agent-memory]', async (t) => {
+test('SBX-4 F28: processes that together exceed the memory of the run are ended, which is reported [limit: agent-memory]', async (t) => {
   const { sh } = await testSandbox(t)
   const { killed } = await sh(`for i in 1 2 3 4; do perl -e '$x = "a" x (20 * 1024 * 1024); sleep 30' & done; wait`)
   assert.equal(killed, 'memory')
@@ -72,7 +72,7 @@ test('SBX-4: memory that belongs to no process is not available', async (t) => {
   assert.equal(stdout, '38')
 })
 
-test('SBX-4 F28: what sockets hold in the kernel counts as memory, and their buffers cannot be enlarged [limit: agent-sockets]', async (t) => {
+test('SBX-4 F28: memory of sockets in the kernel counts, and their buffers cannot be enlarged [limit: agent-sockets]', async (t) => {
   const { sh } = await testSandbox(t)
   const pairs = `use Socket; for (1..9) { next if fork; my @kept; for (1..60) {
     socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or last; $a->blocking(0); 1 while syswrite($a, "x" x 65536); push @kept, $a, $b }

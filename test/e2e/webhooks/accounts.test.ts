@@ -32,7 +32,7 @@ before(async () => {
 
 after(() => Promise.all([gateway?.stop(), receiver?.close()]))
 
-test('another account’s endpoint is not found, on any route, and stays as it is', async () => {
+test('another account’s endpoint is not found on any route, and does not change', async () => {
   const before = await owner.webhook(webhook.id)
   const of = `/v1/webhooks/${webhook.id}`
   const asked: readonly (readonly [string, string, object?])[] = [
@@ -56,7 +56,7 @@ test('another account’s endpoint is not found, on any route, and stays as it i
   assert.equal((await owner.delivery(webhook.id, delivery.id)).status, 'failed')
 })
 
-test('another account’s delivery is not found under an endpoint of one’s own', async () => {
+test('another account’s delivery is not found under an own endpoint', async () => {
   const own = await outsider.create({ url: `${receiver.url}/outsider`, events: ['usage.alert'] })
   for (const [method, path] of [
     ['GET', ''],
@@ -68,7 +68,7 @@ test('another account’s delivery is not found under an endpoint of one’s own
   assert.equal((await outsider.ask('DELETE', `/v1/webhooks/${own.id}`)).status, 204)
 })
 
-test('lists have what is one’s own alone, also behind another account’s cursor', async () => {
+test('lists contain own items only, also with another account’s cursor', async () => {
   const other = await newCustomer(gateway)
   for (const path of ['/v1/webhooks', '/v1/events']) {
     const answer = await other.ask('GET', path)

@@ -35,14 +35,14 @@ test('WH-1: standardwebhooks verifies every event, and during a rotation with ei
   }
 })
 
-test('WH-1: standardwebhooks refuses another body, another secret and another time', () => {
+test('WH-1: standardwebhooks rejects another body, another secret and another time', () => {
   const verifier = new Webhook(SECRET)
   assert.throws(() => verifier.verify(`${BODY} `, sign(BODY)), /No matching signature/)
   assert.throws(() => verifier.verify(BODY, sign(BODY, { secrets: [OTHER] })), /No matching signature/)
   assert.throws(() => verifier.verify(BODY, sign(BODY, { timestamp: nowSeconds() - 400 })), /too old/)
 })
 
-test('WH-1: standardwebhooks and we make the same signature, whatever the body', () => {
+test('WH-1: standardwebhooks and the gateway compute the same signature for any body', () => {
   const property = fc.property(fc.string({ unit: 'grapheme' }), fc.nat(2 ** 32), (body, timestamp) => {
     const ours = sign(body, { timestamp })['webhook-signature']
     assert.equal(ours, new Webhook(SECRET).sign(ID, new Date(timestamp * 1000), body))
@@ -70,7 +70,7 @@ test("WH-1: the official openai SDK's webhooks.unwrap verifies every event, and 
   await assert.rejects(CLIENT.webhooks.unwrap(BODY, old, SECRET), OpenAI.InvalidWebhookSignatureError)
 })
 
-test('WH-1: Turnpike-Signature is what openssl dgst prints, for each secret of a rotation', () => {
+test('WH-1: Turnpike-Signature equals the output of openssl dgst, for each secret of a rotation', () => {
   const secrets = [OTHER, SECRET]
   for (const body of BODIES) {
     const printed = secrets.map((secret) => {

@@ -92,7 +92,7 @@ for (const { language, program, file, on } of [
   { language: 'js', program: 'node', file: 'receiver.mjs', on: ', on the Node.js of this machine' },
   { language: 'python', program: 'python3', file: 'receiver.py', on: '' },
 ]) {
-  test(`WH-1${on}: the ${language} of docs/webhooks.md, run as it stands, takes what is signed and refuses all else`, async () => {
+  test(`WH-1${on}: the ${language} of docs/webhooks.md, run unchanged, accepts signed requests and rejects all others`, async () => {
     const [code = ''] = fences(language)
     writeFileSync(join(folder, file), code)
     const receiver = await startReceiver(program, file)

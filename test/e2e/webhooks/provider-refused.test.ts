@@ -91,7 +91,7 @@ test('a refusal by the provider is final for the client, and one event and log l
   )
 })
 
-test('another account learns nothing of it', async () => {
+test('other accounts are not informed', async () => {
   assert.deepEqual(
     (await tenant.events()).filter(({ type }) => type !== 'webhook.test'),
     [],

@@ -83,7 +83,7 @@ test('WH-1: a request is a POST of JSON with the four fields, and its headers ag
     assert.equal(received.headers[name], undefined, name)
 })
 
-test('WH-1: webhook.test comes at creation whatever `events` says, and again when it is asked for', async () => {
+test('WH-1: webhook.test is sent at creation whatever `events` says, and again on request', async () => {
   const webhook = await customer.create({ url: `${receiver.url}/test`, events: ['usage.alert'] })
   const [first] = await receiver.until('/test', 1)
   assert.ok(first)
@@ -95,7 +95,7 @@ test('WH-1: webhook.test comes at creation whatever `events` says, and again whe
   assert.notEqual(asked.event_id, first.headers['webhook-id'])
 })
 
-test('WH-1: an endpoint gets the types that it asks for, without `events` or with null all, and others nothing', async () => {
+test('WH-1: an endpoint receives the types that it requests, all without `events` or with null, and no others', async () => {
   const one = await customer.create({ url: `${receiver.url}/one`, events: ['agent.failed'] })
   const all = await customer.create({ url: `${receiver.url}/null`, events: null })
   assert.deepEqual([one.events, all.events], [['agent.failed'], null])
@@ -129,7 +129,7 @@ test('WH-1: after a PATCH of `events` the new filter holds, and null brings all 
   assert.deepEqual(types, ['agent.completed', 'agent.failed', 'webhook.test'])
 })
 
-test('WH-1: what is triggered says that it is a test, and the event is listed as it was sent', async () => {
+test('WH-1: a triggered event is marked as a test, and listed as it was sent', async () => {
   const webhook = await customer.create({ url: `${receiver.url}/sample`, events: ['agent.cancelled'] })
   const event = await customer.trigger('agent.cancelled')
   assert.deepEqual([event.object, event.type, event.data['test']], ['event', 'agent.cancelled', true])

@@ -92,7 +92,7 @@ const HARMLESS: readonly (readonly Toxic[])[] = [
   [{ type: 'slicer', averageSize: 5, variation: 4 }],
   [{ type: 'slow_close', ms: 20 }],
 ]
-test('TX: what only takes longer changes nothing', async (t) => {
+test('TX: a delay alone changes nothing', async (t) => {
   const provider = await upstream(t, [...goodStream({ words: 20, framing: 'close' })])
   const plain = await ask(provider.url)
   const proxy = await startFaultProxy(provider)
@@ -104,7 +104,7 @@ test('TX: what only takes longer changes nothing', async (t) => {
   }
 })
 
-test('TX: what breaks a connection breaks it, and is over when it is taken away', async (t) => {
+test('TX: a break of a connection ends when it is removed', async (t) => {
   const provider = await upstream(t, goodStream({ words: 20 }))
   const proxy = await startFaultProxy(provider)
   t.after(() => proxy.close())
@@ -125,7 +125,7 @@ test('TX: what breaks a connection breaks it, and is over when it is taken away'
   assert.equal((await ask(proxy.url)).status, 200)
 })
 
-test('TX: after a time-out of 0 a connection stays and what comes is lost', async (t) => {
+test('TX: after a timeout of 0 a connection stays and its data is lost', async (t) => {
   const provider = await upstream(t, goodStream({ words: 1 }))
   const proxy = await startFaultProxy(provider)
   t.after(() => proxy.close())
@@ -170,7 +170,7 @@ test('DNS: a name answers differently at every turn, through CNAMEs and in both 
   assert.deepEqual(stub.queries[0], { name: 'rebind.test', type: 'A' })
 })
 
-test('CK: timers, the clocks and what promises start go by the hand of the test', async (t) => {
+test('CK: timers, clocks and their promises follow the test', async (t) => {
   const time = createTestClock(t)
   const seen: number[] = []
   const again = async (): Promise<void> => {
