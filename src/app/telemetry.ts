@@ -1,5 +1,6 @@
-/** Composes the export of traces and metrics. Without a receiver no exporter is loaded, and requests have no trace. */
+/** Composes the export of traces, metrics and logs. Without a receiver no exporter is loaded, and requests have no trace. */
 import type { RequestTrace, Tracing, TracingSwitch } from '../domain/trace.ts'
+import { forwardLines } from '../telemetry/log.ts'
 import type { ExportCounts, Metrics } from '../telemetry/metrics.ts'
 import type { Runtime } from './runtime.ts'
 import {
@@ -53,6 +54,7 @@ export async function createTelemetry(input: TelemetryInput): Promise<Telemetry>
     receivers.push(exported)
     tracing.current = await createTracing(input, receivers)
   }
+  if (otel.exporters.logs !== 'none') signals.push(await startLogs(input))
   const destinations = createTelemetryDestinations(input, async (isNeeded) => {
     if (isOwn || isNeeded === (tracing.current !== undefined)) return
     tracing.current = isNeeded ? await createTracing(input, receivers) : undefined
@@ -104,6 +106,26 @@ async function startTraceExport(input: TelemetryInput): Promise<Exported & Trace
     },
     counts: () => ({ signal: 'traces', ...queue.counts, waiting: queue.waiting }),
     close: () => queue.close(FLUSH_MS),
+  }
+}
+
+async function startLogs(input: TelemetryInput): Promise<Exported> {
+  const { config, log, version } = input
+  const [{ createResource }, { createLogsExport }] = await Promise.all([
+    import('../telemetry/otlp/tracer.ts'),
+    import('../telemetry/otlp/logs-export.ts'),
+  ])
+  const { batch, targets } = config.otel
+  const onFailure = (reason: string): void => log.warn({ signal: 'logs', reason }, 'telemetry export failed')
+  const resource = createResource(describe(input))
+  const queue = createLogsExport({ endpoint: targets.logs, batch, resource, version, onFailure })
+  const stop = forwardLines(log, (line) => queue.add(line))
+  return {
+    counts: () => ({ signal: 'logs', ...queue.counts, waiting: queue.waiting }),
+    close() {
+      stop()
+      return queue.close(FLUSH_MS)
+    },
   }
 }
 

@@ -6,11 +6,12 @@ const read = (env: Readonly<Record<string, string>>, endpoint?: string) =>
   readOtel({ get: (name) => env[name] }, endpoint)
 
 test('nothing is exported unless an endpoint or an exporter asks for it', () => {
-  assert.deepEqual(read({}).exporters, { traces: 'none', metrics: 'none' })
-  assert.deepEqual(read({}, 'http://c:4318').exporters, { traces: 'otlp', metrics: 'otlp' })
+  assert.deepEqual(read({}).exporters, { traces: 'none', metrics: 'none', logs: 'none' })
+  assert.deepEqual(read({}, 'http://c:4318').exporters, { traces: 'otlp', metrics: 'otlp', logs: 'none' })
   const logs = read({ OTEL_LOGS_EXPORTER: 'otlp', OTEL_METRICS_EXPORTER: 'prometheus' }, 'http://c:4318')
-  assert.deepEqual(logs.exporters, { traces: 'otlp', metrics: 'none' })
-  assert.match(logs.warnings.join(), /^OTEL_LOGS_EXPORTER: /)
+  assert.deepEqual(logs.exporters, { traces: 'otlp', metrics: 'none', logs: 'otlp' })
+  assert.deepEqual([logs.warnings, logs.targets.logs.url], [[], 'http://c:4318/v1/logs'])
+  assert.equal(read({ OTEL_LOGS_EXPORTER: 'console' }).exporters.logs, 'none')
   const disabled = read({ OTEL_SDK_DISABLED: 'TRUE', OTEL_TRACES_EXPORTER: 'otlp' }, 'http://c:4318')
   assert.equal(disabled.exporters.traces, 'none')
 })

@@ -1,8 +1,7 @@
 /** The standard environment variables of OpenTelemetry. What is invalid is ignored with a warning, as the standard asks. */
 import type { MergedEnvironment } from './environment.ts'
 
-/** Logs are lines on stdout, which a Collector reads with the trace's ID. */
-export type OtelSignal = 'traces' | 'metrics'
+export type OtelSignal = 'traces' | 'metrics' | 'logs'
 
 export type OtelExporter = 'otlp' | 'console' | 'none'
 
@@ -53,11 +52,10 @@ export function readOtel({ get }: Pick<MergedEnvironment, 'get'>, endpoint: stri
   const exporter = (signal: OtelSignal): OtelExporter => (isDisabled ? 'none' : exporterOf(reader, signal, endpoint))
   const resourceAttributes = pairsOf(reader, 'OTEL_RESOURCE_ATTRIBUTES')
   const { [NAME]: name = 'turnpike', ...others } = resourceAttributes
-  if (reader.oneOf('OTEL_LOGS_EXPORTER', EXPORTERS) === 'otlp') reader.warn('OTEL_LOGS_EXPORTER', LOGS_ON_STDOUT)
   const sampler = reader.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS) ?? 'parentbased_always_on'
   return {
-    exporters: { traces: exporter('traces'), metrics: exporter('metrics') },
-    targets: { traces: target('traces'), metrics: target('metrics') },
+    exporters: { traces: exporter('traces'), metrics: exporter('metrics'), logs: exporter('logs') },
+    targets: { traces: target('traces'), metrics: target('metrics'), logs: target('logs') },
     sampler,
     samplerRatio: ratioOf(reader, sampler),
     serviceName: reader.text('OTEL_SERVICE_NAME') ?? name,
@@ -69,7 +67,6 @@ export function readOtel({ get }: Pick<MergedEnvironment, 'get'>, endpoint: stri
 }
 
 const NAME = 'service.name'
-const LOGS_ON_STDOUT = 'found "otlp", allowed: none; the log is written to stdout only'
 
 interface Reader {
   /** Undefined for an empty one, too. */
@@ -107,11 +104,15 @@ function createReader(get: MergedEnvironment['get'], warnings: string[]): Reader
 
 const EXPORTERS = ['otlp', 'console', 'prometheus', 'none'] as const
 
-/** The service's own log and `/metrics` are always there, so that `console` and `prometheus` add nothing. */
+/**
+ * The service's own log and `/metrics` are always there, so that `console` and `prometheus` add nothing, and logs are exported
+ * only where a variable says so.
+ */
 function exporterOf(reader: Reader, signal: OtelSignal, endpoint: string | undefined): OtelExporter {
   const chosen = reader.oneOf(`OTEL_${signal.toUpperCase()}_EXPORTER`, EXPORTERS)
   if (chosen === undefined) {
-    const hasEndpoint = endpoint !== undefined || reader.text(variableOf(signal, 'ENDPOINT')) !== undefined
+    const isAny = endpoint !== undefined && signal !== 'logs'
+    const hasEndpoint = isAny || reader.text(variableOf(signal, 'ENDPOINT')) !== undefined
     return hasEndpoint ? 'otlp' : 'none'
   }
   if (chosen === 'otlp') return 'otlp'

@@ -56,21 +56,40 @@ export async function openLog({ level, terminal, processNumber }: LogOptions): P
   return { log: logTo(stream, level, processNumber), flush: () => flushed(out) }
 }
 
-/** The stream of each log, and its clock as ISO 8601, for lines that bypass `pino`. */
-const sinks = new WeakMap<Log, Sink>()
-
+/** Of each log, for lines that bypass `pino`, and for those that go elsewhere as well. */
 interface Sink {
   readonly stream: DestinationStream
+  /** ISO 8601. */
   readonly time: () => string
   readonly processNumber: number | undefined
+  /** Receives every line besides; undefined: nobody does. */
+  forward: ((line: string) => void) | undefined
 }
+const sinks = new WeakMap<Log, Sink>()
 
 function logTo(stream: DestinationStream, level: string, processNumber?: number): Log {
   const time = createIsoClock()
+  const forwarding: DestinationStream = {
+    write(line) {
+      stream.write(line)
+      sink.forward?.(line)
+    },
+  }
+  const sink: Sink = { stream: forwarding, time, processNumber, forward: undefined }
   const base = processNumber === undefined ? null : { process: processNumber }
-  const log = pino({ level, base, timestamp: () => `,"time":"${time()}"` }, stream)
-  sinks.set(log, { stream, time, processNumber })
+  const log = pino({ level, base, timestamp: () => `,"time":"${time()}"` }, forwarding)
+  sinks.set(log, sink)
   return log
+}
+
+/** Hands every line to `receive` as well, until what it returns is called. */
+export function forwardLines(log: Log, receive: (line: string) => void): () => void {
+  const sink = sinks.get(log)
+  if (sink === undefined) return () => {}
+  sink.forward = receive
+  return () => {
+    sink.forward = undefined
+  }
 }
 
 /** Formats the time once per millisecond. */

@@ -38,6 +38,7 @@ const gateway = await startGateway({
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc',
     OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
     OTEL_METRIC_EXPORT_INTERVAL: '100',
+    OTEL_LOGS_EXPORTER: 'otlp',
     LOG_LEVEL: 'debug',
   },
 })
@@ -211,6 +212,26 @@ test('metrics are exported by the names of the conventions', async () => {
   assert.equal(latest('gen_ai.server.request.duration')?.unit, 's')
   assert.equal(latest('turnpike_completions_total')?.sum?.isMonotonic, true)
   assert.ok(latest('turnpike_held_usd')?.gauge?.dataPoints.length === 1)
+})
+
+test('lines of the log are exported as records, with the trace of their request', async () => {
+  const traceId = newTrace()
+  const answer = await send(gateway, CHAT, { key, body: hello({ model: 'second' }), headers: from(traceId) })
+  const found = () =>
+    receiver.logs.find((record) => record.traceId === traceId && record.body['stringValue'] === 'completion')
+  await receiver.until(() => found() !== undefined)
+  assert.deepEqual(receiver.problems, [])
+  const { severityText, severityNumber, timeUnixNano, attributes } = found() ?? assert.fail()
+  assert.deepEqual([severityText, Number(severityNumber)], ['INFO', 9])
+  assert.ok(Math.abs(Number(BigInt(timeUnixNano) / 1_000_000n) - Date.now()) < 60_000)
+  const { id, model: name, costUsd, stream, attemptLog } = readAttributes(attributes)
+  assert.deepEqual([id, name, stream], [JSON.parse(answer.text).id, 'second', false])
+  assert.equal(costUsd, Number(answer.headers['x-turnpike-cost-usd']))
+  assert.equal(JSON.parse(String(attemptLog)).length, 2)
+  assert.equal(
+    (await send(gateway, '/metrics')).text.includes('turnpike_telemetry_exported_total{signal="logs"}'),
+    true,
+  )
 })
 
 test('probes, metrics and the dashboard have no spans', async () => {

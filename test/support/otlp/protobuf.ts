@@ -117,6 +117,19 @@ const METRIC = message(() => ({
     message(() => ({ 1: many('dataPoints', HISTOGRAM_POINT), 2: one('aggregationTemporality', 'varint') })),
   ),
 }))
+const LOG = message(() => ({
+  1: one('timeUnixNano', 'fixed64'),
+  2: one('severityNumber', 'varint'),
+  3: one('severityText', 'string'),
+  5: one('body', ANY_VALUE),
+  6: many('attributes', KEY_VALUE),
+  7: one('droppedAttributesCount', 'varint'),
+  8: one('flags', 'fixed32'),
+  9: one('traceId', 'bytes'),
+  10: one('spanId', 'bytes'),
+  11: one('observedTimeUnixNano', 'fixed64'),
+  12: one('eventName', 'string'),
+}))
 function request(resources: string, scopes: string, items: string, item: Message): Message {
   const ofScope = message(() => ({ 1: one('scope', SCOPE), 2: many(items, item), 3: one('schemaUrl', 'string') }))
   const ofResource = message(() => ({
@@ -130,6 +143,7 @@ function request(resources: string, scopes: string, items: string, item: Message
 export const REQUESTS = {
   traces: request('resourceSpans', 'scopeSpans', 'spans', SPAN),
   metrics: request('resourceMetrics', 'scopeMetrics', 'metrics', METRIC),
+  logs: request('resourceLogs', 'scopeLogs', 'logRecords', LOG),
 } as const
 
 /** Decodes a message to the shape that OTLP/JSON has: IDs as hexadecimal, 64-bit integers as text. */

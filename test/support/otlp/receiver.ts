@@ -41,10 +41,20 @@ interface DataPoint {
   readonly exemplars?: readonly { readonly traceId?: string; readonly spanId?: string; readonly asDouble?: number }[]
 }
 
+export interface ReceivedLog {
+  readonly body: Readonly<Record<string, unknown>>
+  readonly severityText: string
+  readonly severityNumber: number
+  readonly timeUnixNano: string
+  readonly traceId?: string
+  readonly attributes: readonly KeyValue[]
+}
+
 export interface OtlpReceiver {
   readonly url: string
   readonly spans: ReceivedSpan[]
   readonly metrics: ReceivedMetric[]
+  readonly logs: ReceivedLog[]
   /** Of each request. */
   readonly headers: IncomingHttpHeaders[]
   /** What was wrong with requests. */
@@ -57,7 +67,7 @@ export interface OtlpReceiver {
 
 export async function startReceiver(after: (close: () => void) => void): Promise<OtlpReceiver> {
   const waiting = new Set<() => void>()
-  const receiver = { spans: [], metrics: [], headers: [], problems: [], status: 200 } as Omit<
+  const receiver = { spans: [], metrics: [], logs: [], headers: [], problems: [], status: 200 } as Omit<
     OtlpReceiver,
     'url' | 'until'
   > as OtlpReceiver
@@ -90,7 +100,7 @@ export async function startReceiver(after: (close: () => void) => void): Promise
 }
 
 function take(receiver: OtlpReceiver, url: string, headers: IncomingHttpHeaders, sent: Buffer): void {
-  const signal = /\/v1\/(traces|metrics)$/.exec(url)?.[1] as keyof typeof REQUESTS | undefined
+  const signal = /\/v1\/(traces|metrics|logs)$/.exec(url)?.[1] as keyof typeof REQUESTS | undefined
   if (signal === undefined) throw new Error(`Nothing is received at ${url}.`)
   const body = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
   const isJson = headers['content-type'] === 'application/json'
@@ -101,6 +111,8 @@ function take(receiver: OtlpReceiver, url: string, headers: IncomingHttpHeaders,
       for (const span of spans) receiver.spans.push(readSpan(span, resource.attributes))
   for (const { scopeMetrics } of parsed.resourceMetrics ?? [])
     for (const { metrics } of scopeMetrics) receiver.metrics.push(...metrics)
+  for (const { scopeLogs } of parsed.resourceLogs ?? [])
+    for (const { logRecords } of scopeLogs) receiver.logs.push(...logRecords)
 }
 
 type RawSpan = Omit<ReceivedSpan, 'attributes' | 'events' | 'resource'> & {
@@ -112,6 +124,7 @@ interface Parsed {
     readonly resource: { readonly attributes: readonly KeyValue[] }
     readonly scopeSpans?: readonly { readonly spans: readonly RawSpan[] }[]
   }[]
+  readonly resourceLogs?: readonly { readonly scopeLogs: readonly { readonly logRecords: ReceivedLog[] }[] }[]
   readonly resourceMetrics?: readonly { readonly scopeMetrics: readonly { readonly metrics: ReceivedMetric[] }[] }[]
 }
 
