@@ -1,10 +1,15 @@
-/** Provider keys in the dashboard, with a provider on loopback. Runs on one database: what is sent and shown is the same on every one. */
+/**
+ * Provider keys, guardrails, telemetry destinations and captured content in the dashboard, with a provider on loopback that
+ * also receives traces. Runs on one database: what is sent and shown is the same on every one.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
+import { eventually } from '../support/client.ts'
 import { model } from '../support/gateway.ts'
+import { completion } from '../support/providers/answers.ts'
 import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const PATH = '/settings/provider-keys'
@@ -16,13 +21,19 @@ let dashboard: Dashboard
 
 before(async () => {
   provider = await startFakeProvider((call, reply) => {
-    const isGood = call.headers.authorization === `Bearer ${GOOD_KEY}`
+    const isChat = call.path.endsWith('/chat/completions')
+    const isGood = isChat || call.headers.authorization === `Bearer ${GOOD_KEY}`
     reply.head(isGood ? 200 : 401, { 'content-type': 'application/json' })
-    reply.end('{}')
+    reply.end(isChat ? JSON.stringify(completion({ content: 'An answer.' })) : '{}')
   })
   browser = await startBrowser()
   const up = { protocol: 'openai', base_url: `${provider.url}/v1`, api_key: 'sk-operator' }
-  const over = { providers: { up }, models: [model('m1', 'up', 'up-model')] }
+  const over = {
+    providers: { up },
+    models: [model('m1', 'up', 'up-model')],
+    content_capture: { allow: true },
+    telemetry: { allow_private_networks: true },
+  }
   dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) }, { over })
 })
 after(async () => {
@@ -118,4 +129,150 @@ test('axe reports no issues in either theme, and nothing scrolls sideways at 320
   await button(page, 'Add provider key').click()
   await dialog(page, 'Add provider key').waitFor()
   await look('add')
+})
+
+test('a guardrail is created, disabled and deleted', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/guardrails')
+  await page.getByText('No guardrails yet').waitFor()
+  await button(page, 'Create guardrail').first().click()
+  const form = dialog(page, 'Create guardrail')
+  await form.getByLabel('Name').fill('House rules')
+  await form.getByRole('combobox', { name: 'Finds' }).click()
+  await page.getByRole('option', { name: 'Words or pattern' }).click()
+  await form.getByRole('textbox', { name: 'Words' }).fill('project titan\natlas')
+  await button(page, 'Add rule').click()
+  await press(page, 'Create guardrail', 'Create guardrail')
+  await page.getByText('Words or pattern, Secrets').waitFor()
+  const rules = async () => {
+    const row = await dashboard.database.db.selectFrom('guardrail').selectAll().executeTakeFirst()
+    return row && { rules: JSON.parse(row.rules), enabled: row.enabled, keys: row.keys }
+  }
+  const words = { kind: 'regex', action: 'block', words: ['project titan', 'atlas'] }
+  assert.deepEqual(await rules(), { rules: [words, { kind: 'secrets', action: 'mask' }], enabled: 1, keys: null })
+  const choose = async (name: string) => {
+    await button(page, 'Actions for House rules').click()
+    await page.getByRole('menuitem', { name, exact: true }).click()
+  }
+  await choose('Disable')
+  await page.getByText('Disabled', { exact: true }).waitFor()
+  assert.equal((await rules())?.enabled, 0)
+  await choose('Edit')
+  await dialog(page, 'Edit guardrail').getByRole('textbox', { name: 'Words' }).fill('atlas')
+  await press(page, 'Edit guardrail', 'Save')
+  await dialog(page, 'Edit guardrail').waitFor({ state: 'detached' })
+  assert.deepEqual((await rules())?.rules[0].words, ['atlas'])
+  await choose('Delete')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete guardrail' }).click()
+  await page.getByText('No guardrails yet').waitFor()
+})
+
+test('a telemetry destination is tested when it is added, and on request', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/telemetry')
+  await page.getByText('No telemetry destinations yet').waitFor()
+  await button(page, 'Add destination').first().click()
+  const form = dialog(page, 'Add telemetry destination')
+  await form.getByLabel('Name').fill('Collector')
+  await form.getByLabel('Address').fill(`${provider.url}/v1/traces`)
+  await form.getByLabel('Headers').fill(`Authorization: Bearer ${GOOD_KEY}`)
+  await press(page, 'Add telemetry destination', 'Add and test')
+  await page.getByText('Collector accepted a test span').first().waitFor()
+  assert.ok(!(await page.content()).includes(GOOD_KEY))
+  const choose = async (name: string) => {
+    await button(page, 'Actions for Collector').click()
+    await page.getByRole('menuitem', { name, exact: true }).click()
+  }
+  await choose('Disable')
+  await page.getByText('Disabled', { exact: true }).waitFor()
+  await dashboard.database.db
+    .updateTable('telemetry_destination')
+    .set({ url: `${provider.url}/none` })
+    .execute()
+  await choose('Delete')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete destination' }).click()
+  await page.getByText('No telemetry destinations yet').waitFor()
+})
+
+test('a stored prompt is shown on request, compared, replayed and deleted; each view is audited', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/content')
+  await page.getByLabel('Store prompts and answers').check()
+  await button(page, 'Save').click()
+  await page.getByText('Content capture saved').first().waitFor()
+  const { secret: token } = await dashboard.newKey('Captured')
+  const ids: string[] = []
+  for (const content of ['First question', 'Second question']) {
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content },
+    ]
+    const answer = await dashboard.ask('POST', '/v1/chat/completions', { token, body: { model: 'm1', messages } })
+    ids.push(answer.json<{ readonly id: string }>().id)
+  }
+  const [one = '', other = ''] = ids
+  const { db } = dashboard.database
+  const stored = () => db.selectFrom('completion_content').select('id').execute()
+  await eventually(stored, (all) => all.length === 2)
+  const views = async () =>
+    (await db.selectFrom('audit').select('id').where('action', '=', 'content.viewed').execute()).length
+  await page.goto(`${dashboard.url}/app/requests?request=${one}`)
+  const sheet = dialog(page, 'Request')
+  await sheet.getByText('Each view is recorded in the audit log.').waitFor()
+  assert.equal(await views(), 0)
+  await sheet.getByRole('button', { name: 'Show prompt and answer' }).click()
+  await sheet.getByText('First question').waitFor()
+  await sheet.getByText('An answer.', { exact: true }).waitFor()
+  assert.equal(await views(), 1)
+  await sheet.getByLabel('Compare with').fill(other)
+  await sheet.getByRole('button', { name: 'Compare', exact: true }).click()
+  await sheet.getByRole('cell', { name: 'Second question' }).waitFor()
+  assert.equal(await views(), 2)
+  await page.evaluate(SETTLED)
+  await sheet.getByRole('link', { name: 'Replay in Playground' }).click()
+  await page.waitForURL(/\/app\/playground/)
+  await page.getByText('First question').first().waitFor()
+  await page.goBack()
+  await sheet.getByRole('button', { name: 'Show prompt and answer' }).click()
+  await sheet.getByRole('button', { name: 'Delete content' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete content' }).click()
+  await sheet.getByRole('button', { name: 'Show prompt and answer' }).waitFor()
+  assert.deepEqual(
+    (await stored()).map(({ id }) => id),
+    [other],
+  )
+})
+
+test('pages of settings that a role may not see say so, and are not in its navigation', async (t) => {
+  const page = await dashboard.open(t, browser, '/settings/guardrails', { as: await dashboard.member('developer') })
+  await page.getByText('You cannot see guardrails').waitFor()
+  const navigation = page.getByRole('navigation', { name: 'Settings' })
+  assert.deepEqual(
+    await Promise.all(['Guardrails', 'Content capture', 'Telemetry'].map((name) => navigation.getByText(name).count())),
+    [0, 0, 1],
+  )
+  await page.goto(`${dashboard.url}/app/settings/content`)
+  await page.getByText('You cannot see content capture').waitFor()
+  const billing = await dashboard.open(t, browser, '/settings/telemetry', { as: await dashboard.member('billing') })
+  await billing.getByText('You cannot see telemetry destinations').waitFor()
+})
+
+test('axe finds nothing on the pages of guardrails, content and telemetry, and nothing scrolls sideways', async (t) => {
+  for (const [path, title, open] of [
+    ['guardrails', 'Guardrails', 'Create guardrail'],
+    ['content', 'Content capture', undefined],
+    ['telemetry', 'Telemetry', 'Add destination'],
+  ] as const) {
+    const page = await dashboard.open(t, browser, `/settings/${path}`, { bypassCSP: true })
+    await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+    if (open === undefined) await button(page, 'Save').waitFor()
+    else await button(page, open).first().click()
+    for (const [colorScheme, width] of [
+      ['light', 1280],
+      ['dark', 320],
+    ] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      await page.setViewportSize({ width, height: 800 })
+      await page.evaluate(SETTLED)
+      assert.deepEqual(await axeFindings(page), [], `${path}, ${colorScheme}`)
+      assert.ok((await overflow(page)) <= 0, `${path} at ${width} px`)
+    }
+  }
 })
