@@ -53,10 +53,11 @@ test('F17: npm start hands the signal on, and exits with the status of the serve
   await assert.rejects(fetch(`${url}/healthz`), 'the server has ended, too')
 })
 
-test('a gateway under npm ends with the shell between them, and prints its own process ID', async () => {
+test('a gateway under npm ends with the shell between them, and prints its own process ID', async (t) => {
   const script = `"${process.execPath}" bin/turnpike.js serve; true`
   const env = { npm_command: 'exec', OPENAI_API_KEY: 'sk-none', TURNPIKE_DATA_DIR: join(folder, 'npx') }
   const first = start(env, ['sh', '-c', script])
+  t.after(() => first.child.kill('SIGKILL'))
   const pid = await eventually(
     async () => / Stop +Ctrl-C, or kill -TERM (\d+)\n/.exec(first.output())?.[1],
     (found) => found !== undefined,
@@ -67,6 +68,7 @@ test('a gateway under npm ends with the shell between them, and prints its own p
   first.child.kill('SIGKILL')
   await first.exited
   const again = start(env, ['sh', '-c', script])
+  t.after(() => again.child.kill('SIGKILL'))
   await eventually(
     async () => again.output(),
     (text) => / Sign in +npx turnpike login-link prints/.test(text) && text.includes(' Stop '),

@@ -1,5 +1,5 @@
 /** The three things that usage is measured in. Dollars are counted in whole nano-dollars, so that every sum is exact. */
-import { formatCompact, formatCount, formatExactUsd } from './format.ts'
+import { formatCompact, formatCount, formatExactUsd, formatUsd } from './format.ts'
 import { fromNano, toNano } from './money.ts'
 
 export const METRICS = ['spend', 'requests', 'tokens'] as const
@@ -24,6 +24,11 @@ export function formatAmount(metric: Metric, amount: number): string {
 }
 
 const NANO_PER_USD = 1e9
+
+/** To the cent, for legends. */
+export function formatBrief(metric: Metric, amount: number): string {
+  return metric === 'spend' ? formatUsd(fromNano(BigInt(Math.round(amount)))) : formatCount(amount)
+}
 
 /** For axes, where there is no room. */
 export function formatTick(metric: Metric, amount: number): string {

@@ -4,7 +4,15 @@ import type { ReactNode } from 'react'
 import { present } from '../../lib/address.ts'
 import { formatCount, formatExactUsd, formatUsd } from '../../lib/format.ts'
 import { GROUP_NAMES } from '../../lib/group-names.ts'
-import { amountOf, changeOf, formatAmount, formatTick, METRIC_NAMES, type Metric } from '../../lib/measures.ts'
+import {
+  amountOf,
+  changeOf,
+  formatAmount,
+  formatBrief,
+  formatTick,
+  METRIC_NAMES,
+  type Metric,
+} from '../../lib/measures.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { ChartFrame, type ChartPoint, ChartTable, LineChart, StackedBars } from '../../ui/chart/index.ts'
 import { Card, Stat } from '../../ui/page.tsx'
@@ -62,7 +70,7 @@ export function UsageChart({ asked, report, metric, before }: UsageChartProps) {
       {isCumulative ? (
         <LineChart {...shown} {...withTotal({ series, points })} />
       ) : (
-        <StackedBars {...shown} series={series} points={points} />
+        <StackedBars {...shown} formatTotal={(amount) => formatBrief(metric, amount)} series={series} points={points} />
       )}
     </ChartFrame>
   )

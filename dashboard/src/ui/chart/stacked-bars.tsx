@@ -8,12 +8,17 @@ const TICKS = 4
 /** Below this width of a bar, in CSS pixels, lines between its parts would be all that one sees. */
 const SEPARATED_FROM = 4
 
+interface StackedBarsProps extends SeriesChartProps {
+  /** Of the sums in the legend; `format` unless given. */
+  readonly formatTotal?: ((value: number) => string) | undefined
+}
+
 /** Amounts that add up, point by point: spend, requests, tokens. Of more than eight series the smallest become "Other". */
-export function StackedBars({ series, points, ...rest }: SeriesChartProps) {
+export function StackedBars({ series, points, formatTotal, ...rest }: StackedBarsProps) {
   const data = useMemo(() => topSeries({ series, points }), [series, points])
   const ticks = useMemo(() => niceTicks(stackedDomain(data), TICKS, isWholeNumbers(data)), [data])
   if (isEmpty(data, 'bars')) return <NothingToPlot {...rest} />
-  const totals = (key: string): string => rest.format(totalOf(data.points, key))
+  const totals = (key: string): string => (formatTotal ?? rest.format)(totalOf(data.points, key))
   return (
     <Plot {...rest} kind="bars" data={data} ticks={ticks} totalText={totals}>
       {(area) => <Bars {...area} data={data} />}

@@ -44,7 +44,7 @@ export function ProviderCard({ provider, onOpen }: ProviderCardProps) {
       </header>
       <div className="flex flex-wrap items-start gap-2 px-4 pb-3">
         <SettingsButton provider={provider} onOpen={onOpen} />
-        <ProviderTest name={provider.name} />
+        {provider.status !== 'disabled' && <ProviderTest name={provider.name} />}
       </div>
       {provider.problem !== null && <Problem provider={provider} reason={provider.problem} />}
       {cooling.length > 0 && <Cooling credentials={cooling} count={provider.credentials.length} />}
@@ -249,16 +249,21 @@ interface QuietProvidersProps extends Pick<ProviderCardProps, 'onOpen'> {
 }
 
 export function QuietProviders({ providers, onOpen }: QuietProvidersProps) {
-  const settings: Column<Provider> = {
-    id: 'settings',
-    header: 'Settings',
-    cell: (provider) => <SettingsButton provider={provider} onOpen={onOpen} />,
+  const actions: Column<Provider> = {
+    id: 'actions',
+    header: 'Test and settings',
+    cell: (provider) => (
+      <span className="flex flex-wrap justify-end gap-2 md:justify-start">
+        {provider.status !== 'disabled' && <ProviderTest name={provider.name} />}
+        <SettingsButton provider={provider} onOpen={onOpen} />
+      </span>
+    ),
   }
   return (
     <Section title="Not called yet" description="Configured, without calls in the last 24 hours.">
       <Table
         label="Providers not called yet"
-        columns={[...QUIET_COLUMNS, settings]}
+        columns={[...QUIET_COLUMNS, actions]}
         rows={providers}
         rowKey={({ id }) => id}
       />
@@ -266,13 +271,19 @@ export function QuietProviders({ providers, onOpen }: QuietProvidersProps) {
   )
 }
 
+function NameAndAddress({ provider: { name, base_url: address } }: { readonly provider: Provider }) {
+  return (
+    <span className="block max-w-64 py-0.5 max-md:ml-auto 2xl:max-w-96">
+      <span className="block font-medium break-words">{name}</span>
+      <span className="block truncate font-mono text-xs font-normal text-soft" title={address}>
+        {address}
+      </span>
+    </span>
+  )
+}
+
 const QUIET_COLUMNS: readonly Column<Provider>[] = [
-  { id: 'name', header: 'Provider', primary: true, cell: ({ name }) => <span className="font-medium">{name}</span> },
-  {
-    id: 'address',
-    header: 'Address',
-    cell: ({ base_url: address }) => <span className="font-mono text-sm break-all">{address}</span>,
-  },
+  { id: 'name', header: 'Provider', primary: true, cell: (provider) => <NameAndAddress provider={provider} /> },
   {
     id: 'credentials',
     header: 'Credentials',
@@ -281,7 +292,7 @@ const QUIET_COLUMNS: readonly Column<Provider>[] = [
   },
   {
     id: 'limit',
-    header: 'Concurrency limit',
+    header: 'Limit',
     align: 'right',
     cell: ({ max_in_flight: most }) => (most === null ? 'No limit' : formatCount(most)),
   },
@@ -290,5 +301,4 @@ const QUIET_COLUMNS: readonly Column<Provider>[] = [
     header: 'State',
     cell: ({ status }) => <HealthStatus status={status === 'disabled' ? status : 'unknown'} />,
   },
-  { id: 'test', header: 'Test', cell: ({ name }) => <ProviderTest name={name} /> },
 ]

@@ -3,8 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { present } from '../../../lib/address.ts'
 import { formatCount, formatExactUsd, formatUsd } from '../../../lib/format.ts'
-import { formatAmount, formatTick, METRIC_NAMES } from '../../../lib/measures.ts'
-import { fromNano } from '../../../lib/money.ts'
+import { formatAmount, formatBrief, formatTick, METRIC_NAMES } from '../../../lib/measures.ts'
 import { Button } from '../../../ui/button.tsx'
 import { ChartFrame, ChartTable, StackedBars } from '../../../ui/chart/index.ts'
 import { classNames } from '../../../ui/class-names.ts'
@@ -109,7 +108,6 @@ function Bars({ asked, report, nameOf }: CostsProps) {
   const by = dimensions[1] ?? 'day'
   const title = `${METRIC_NAMES[metric]} by ${dimensionName(by).toLowerCase()}, each day`
   const exact = (amount: number) => formatAmount(metric, amount)
-  const brief = (amount: number) => (metric === 'spend' ? formatUsd(fromNano(BigInt(amount))) : exact(amount))
   const total =
     metric === 'spend' ? (
       <span title={formatExactUsd(report.total_cost_usd)}>{formatUsd(report.total_cost_usd)}</span>
@@ -127,7 +125,8 @@ function Bars({ asked, report, nameOf }: CostsProps) {
         summary={`${METRIC_NAMES[metric]} of ${points.length} days.`}
         series={series}
         points={points}
-        format={brief}
+        format={exact}
+        formatTotal={(amount) => formatBrief(metric, amount)}
         formatTick={(amount) => formatTick(metric, amount)}
         height={260}
         onSelect={openDay}
