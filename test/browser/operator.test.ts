@@ -389,7 +389,7 @@ test('a provider is added with its key, tested, given a model, disabled and enab
   await form.getByRole('button', { name: 'Add model' }).click()
   await form.getByText('own/coder', { exact: true }).waitFor()
   await form.getByRole('button', { name: 'Done' }).click()
-  assert.notEqual((await chat('own/coder')).statusCode, 404)
+  assert.notEqual((await chat('own/coder')).statusCode, 422)
 
   await page.getByRole('button', { name: 'Settings of own' }).click()
   await form.getByText('…cdef').waitFor()
@@ -398,7 +398,7 @@ test('a provider is added with its key, tested, given a model, disabled and enab
   await form.getByRole('button', { name: 'Save changes' }).click()
   await form.waitFor({ state: 'detached' })
   await page.getByText('Disabled', { exact: true }).waitFor()
-  assert.equal((await chat('own/coder')).statusCode, 404)
+  assert.equal((await chat('own/coder')).statusCode, 422)
   const token = await dashboard.token(await dashboard.browser(dashboard.owner))
   const stored = await dashboard.ask('GET', '/v1/admin/providers/own', { token })
   const { settings, api_keys: keys } = stored.json<{ settings: Record<string, unknown>; api_keys: unknown }>()

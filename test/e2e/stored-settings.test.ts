@@ -86,7 +86,7 @@ test('a disabled provider is not called, is listed as such, and answers again wh
   assert.equal((await ask('/v1/admin/providers/stored', 'PUT', { ...others, disabled: true })).status, 200)
   assert.deepEqual(await listed('stored'), [['disabled', 'database']])
   assert.deepEqual(await listed('simulator'), [['healthy', 'built_in']])
-  assert.equal(await statusAt(first, 'team/new'), 404)
+  assert.equal(await statusAt(first, 'team/new'), 422)
   assert.equal((await ask('/v1/admin/providers/stored', 'PUT', others)).status, 200)
   assert.equal(await statusAt(first, 'team/new'), 200)
 })
