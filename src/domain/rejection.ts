@@ -2,9 +2,14 @@
 import type { ErrorCode } from './errors.ts'
 import type { AccountId, KeyId } from './ids.ts'
 
+export interface RejectedCaller {
+  readonly accountId: AccountId
+  readonly keyId: KeyId
+}
+
 export interface Rejection {
   /** Undefined if the request had no valid credential. */
-  readonly caller: { readonly accountId: AccountId; readonly keyId: KeyId } | undefined
+  readonly caller: RejectedCaller | undefined
   readonly requestId: string
   /** The path of the route: `/v1/chat/completions`. */
   readonly endpoint: string
@@ -13,4 +18,17 @@ export interface Rejection {
   /** The status of the answer. */
   readonly status: number
   readonly code: ErrorCode
+}
+
+const OWNERS = new WeakMap<object, RejectedCaller>()
+
+/** Notes whose credential an error refuses: the request has no caller, but its account may know that it was rejected. */
+export function withOwner<Failure extends object>(error: Failure, { accountId, keyId }: RejectedCaller): Failure {
+  OWNERS.set(error, { accountId, keyId })
+  return error
+}
+
+/** @returns Undefined: the error refuses no credential, or one of nobody. */
+export function ownerOf(error: object): RejectedCaller | undefined {
+  return OWNERS.get(error)
 }

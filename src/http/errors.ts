@@ -1,7 +1,7 @@
 /** Renders all errors in one format: those that routes throw, and Fastify's own. */
 import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
-import type { Rejection } from '../domain/rejection.ts'
+import { ownerOf, type Rejection } from '../domain/rejection.ts'
 
 /** The `Retry-After` of retryable errors without their own. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
@@ -44,7 +44,7 @@ function rejectionOf(
 ): Rejection {
   const { model } = (body ?? {}) as { readonly model?: unknown } // any JSON
   return {
-    caller,
+    caller: caller ?? ownerOf(error),
     requestId: id,
     endpoint: url ?? '',
     model: typeof model === 'string' && model !== '' ? model : undefined,

@@ -68,6 +68,7 @@ test('rejected requests are listed with status, code, endpoint, model and key; a
   const broke = await keyWith({ monthly_budget_usd: 0 })
   const reader = await keyWith({ scopes: ['models:read'] })
   const restricted = await keyWith({ models: ['another-model'] })
+  const elsewhere = await keyWith({ ip_allowlist: ['203.0.113.0/24'] })
   assert.equal((await ask(limited.key, chat())).status, 200)
   assert.equal((await ask('sk-tp-nobody', chat())).status, 401)
   const expected = [
@@ -76,6 +77,7 @@ test('rejected requests are listed with status, code, endpoint, model and key; a
     { key: broke, model: SIMULATOR, code: 'key_budget_exceeded', status: 402, body: chat({ stream: true }) },
     { key: reader, model: null, code: 'insufficient_scope', status: 403, body: chat() },
     { key: restricted, model: SIMULATOR, code: 'model_not_allowed', status: 403, body: chat() },
+    { key: elsewhere, model: null, code: 'address_not_allowed', status: 403, body: chat() },
     { key: broke, model: null, code: 'model_not_found', status: 422, body: chat({ model: 'nothing' }) },
     { key: broke, model: SIMULATOR, code: 'missing_field', status: 400, body: { model: SIMULATOR } },
     { key: broke, model: null, code: 'invalid_json', status: 400, body: '{"model": ' },

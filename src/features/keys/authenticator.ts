@@ -1,8 +1,10 @@
 /** Authenticates requests by their API key. A cached key costs a hash and a map lookup; others wait for the database. */
 import type { BatchStatement } from '../../db/database.ts'
 import { createLastUsed } from '../../db/last-used.ts'
+import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential, missingCredential } from '../../domain/identity/credential.ts'
+import { withOwner } from '../../domain/rejection.ts'
 import { type CacheSource, createCredentialCache, MAX_NEGATIVE_ENTRIES, type RowIds } from '../credential-cache.ts'
 import { type CachedKey, checkKey, digestText, loadKey } from './active-key.ts'
 import { isKeyForm } from './key.ts'
@@ -47,7 +49,11 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
   const admit = (key: CachedKey | undefined, digest: string, address: string): Caller => {
     if (key === undefined) throw invalidCredential()
     const time = now()
-    checkKey(key, digest, { address, now: time })
+    try {
+      checkKey(key, digest, { address, now: time })
+    } catch (error) {
+      throw error instanceof GatewayError ? withOwner(error, key.caller) : error
+    }
     lastUsed.note(key, time)
     return key.caller
   }
