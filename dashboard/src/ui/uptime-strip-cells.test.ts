@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cellText, firstKnownHour, uptimeCells, uptimeSentence } from './uptime-strip-cells.ts'
+import { cellText, uptimeCells, uptimeSentence } from './uptime-strip-cells.ts'
 
 const NOW = Date.parse('2026-11-22T14:20:00Z')
 const hour = (at: number, requests: number, failed: number) => ({
@@ -8,8 +8,7 @@ const hour = (at: number, requests: number, failed: number) => ({
   requests,
   failed,
 })
-const cellsOf = (hours: readonly ReturnType<typeof hour>[], knownFrom?: string) =>
-  uptimeCells(hours, { now: NOW, zone: 'utc', knownFrom })
+const cellsOf = (hours: readonly ReturnType<typeof hour>[]) => uptimeCells(hours, { now: NOW, zone: 'utc' })
 
 test('each of the last 24 hours has its cell, by how much of it failed', () => {
   const cells = cellsOf([
@@ -47,16 +46,5 @@ test('one failure, none, and no request each have their words', () => {
       'Last 24 hours: no failures, requests in 1 hour',
       'Last 24 hours: no requests',
     ],
-  )
-})
-
-test('of hours before what was looked at nothing is said', () => {
-  const series = [hour(12, 5000, 0)]
-  assert.equal(firstKnownHour({ sampled: false, series }), undefined)
-  const cells = cellsOf([hour(12, 10, 1)], firstKnownHour({ sampled: true, series }))
-  assert.equal(cells.filter(({ state }) => state === 'unknown').length, 21)
-  assert.deepEqual(
-    [cells[0] && cellText(cells[0]), uptimeSentence(cells)],
-    ['15:00: before the sampled requests', 'Last 3 hours: 1 of 3 hours with failures, at 12:00, 1 of 10 failed'],
   )
 })

@@ -13,8 +13,8 @@ export interface UptimeHour {
   readonly failed: number
 }
 
-/** `unknown`: before what was looked at, so that there may have been requests. `most`: more than half of them failed. */
-export type UptimeState = 'well' | 'some' | 'most' | 'none' | 'unknown'
+/** `most`: more than half of them failed. */
+export type UptimeState = 'well' | 'some' | 'most' | 'none'
 
 export interface UptimeCell extends UptimeHour {
   /** `14:00` */
@@ -26,24 +26,17 @@ export interface UptimeOptions {
   /** Unix milliseconds: the last cell is the hour that this lies in. */
   readonly now: number
   readonly zone: Zone
-  /** The first hour that was looked at, ISO 8601; undefined: all were. */
-  readonly knownFrom: string | undefined
 }
 
 /** @param hours Those without a request may be absent. @returns One for each hour, the oldest first. */
-export function uptimeCells(
-  hours: readonly UptimeHour[],
-  { now, zone, knownFrom }: UptimeOptions,
-): readonly UptimeCell[] {
+export function uptimeCells(hours: readonly UptimeHour[], { now, zone }: UptimeOptions): readonly UptimeCell[] {
   const byHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]))
   const first = (Math.floor(now / HOUR_MS) - HOURS + 1) * HOUR_MS
-  const firstKnown = knownFrom === undefined ? first : Date.parse(knownFrom)
   return Array.from({ length: HOURS }, (_, index) => {
     const time = first + index * HOUR_MS
     const at = new Date(time).toISOString()
     const { requests = 0, failed = 0 } = byHour.get(time) ?? {}
-    const state = time < firstKnown ? 'unknown' : stateOf(requests, failed)
-    return { at, label: formatTime(at, zone), requests, failed, state }
+    return { at, label: formatTime(at, zone), requests, failed, state: stateOf(requests, failed) }
   })
 }
 
@@ -53,19 +46,9 @@ function stateOf(requests: number, failed: number): UptimeState {
   return failed > requests / 2 ? 'most' : 'some'
 }
 
-/** The first hour of an answer's completions, where there were more than it looked at. */
-export function firstKnownHour(answer: {
-  readonly sampled: boolean
-  readonly series: readonly { readonly at: string }[]
-}): string | undefined {
-  return answer.sampled ? answer.series[0]?.at : undefined
-}
-
 /** `14:00: 12 of 40 failed` */
 export function cellText({ label, state, requests, failed }: UptimeCell): string {
   switch (state) {
-    case 'unknown':
-      return `${label}: before the sampled requests`
     case 'none':
       return `${label}: no requests`
     case 'well':
@@ -78,24 +61,18 @@ export function cellText({ label, state, requests, failed }: UptimeCell): string
 
 /** `Last 24 hours: 3 of 24 hours with failures, the worst at 14:00, 12 of 40 failed` */
 export function uptimeSentence(cells: readonly UptimeCell[]): string {
-  const known = cells.filter(isKnown)
-  const used = known.filter(({ requests }) => requests > 0).length
+  const used = cells.filter(({ requests }) => requests > 0).length
   const none = used === 0 ? 'no requests' : `no failures, requests in ${plural(used, 'hour')}`
-  return `Last ${plural(known.length, 'hour')}: ${failuresText(cells) ?? none}`
+  return `Last ${plural(cells.length, 'hour')}: ${failuresText(cells) ?? none}`
 }
 
 /** `3 of 24 hours with failures, the worst at 14:00, 12 of 40 failed`: by its share. Undefined: there were none. */
 export function failuresText(cells: readonly UptimeCell[]): string | undefined {
-  const known = cells.filter(isKnown)
-  const [first, ...others] = known.filter(({ failed }) => failed > 0)
+  const [first, ...others] = cells.filter(({ failed }) => failed > 0)
   if (first === undefined) return undefined
   const worst = others.reduce((one, other) => (isWorse(other, one) ? other : one), first)
-  const count = `${others.length + 1} of ${plural(known.length, 'hour')} with failures`
+  const count = `${others.length + 1} of ${plural(cells.length, 'hour')} with failures`
   return `${count}, ${others.length === 0 ? 'at' : 'the worst at'} ${worst.label}, ${failedText(worst)}`
-}
-
-function isKnown({ state }: UptimeCell): boolean {
-  return state !== 'unknown'
 }
 
 type Counts = Pick<UptimeHour, 'requests' | 'failed'>

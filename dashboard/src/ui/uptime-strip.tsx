@@ -34,7 +34,7 @@ export function UptimeStrip({ cells, className }: UptimeStripProps) {
   )
 }
 
-/** Full, half as high, crossed, hollow, a line. */
+/** Full, half as high, crossed, hollow. */
 function Shape({ state }: { readonly state: UptimeState }) {
   const outline = { x: 0.5, y: 0.5, width: WIDE - 1, height: HEIGHT - 1, rx: 1 }
   switch (state) {
@@ -51,8 +51,6 @@ function Shape({ state }: { readonly state: UptimeState }) {
       )
     case 'none':
       return <rect {...outline} className="fill-none stroke-strong" />
-    case 'unknown':
-      return <rect y={HEIGHT - 2} width={WIDE} height={2} className="fill-strong" />
   }
 }
 
@@ -61,9 +59,8 @@ const WORDS: Readonly<Record<UptimeState, string>> = {
   some: 'some failed',
   most: 'most failed',
   none: 'no requests',
-  unknown: 'not sampled',
 }
-const STATES: readonly UptimeState[] = ['well', 'some', 'most', 'none', 'unknown']
+const STATES: readonly UptimeState[] = ['well', 'some', 'most', 'none']
 
 export interface UptimeLegendProps {
   /** Of all strips that it explains. */

@@ -161,6 +161,5 @@ function useUptimes(range: HomeRange | undefined): Uptimes {
   const now = useNow()
   if (data === undefined) return { isLoading, cellsOf: undefined }
   const hours = new Map(data.groups.map((group) => [group.key, group.hours]))
-  const options = { now, zone, knownFrom: undefined }
-  return { isLoading, cellsOf: (name) => uptimeCells(hours.get(name) ?? [], options) }
+  return { isLoading, cellsOf: (name) => uptimeCells(hours.get(name) ?? [], { now, zone }) }
 }

@@ -289,10 +289,5 @@ function Measuring({ queries }: { readonly queries: readonly UseQueryResult<Spee
         </Button>
       </p>
     )
-  const isSampled = queries.some(({ data }) => data?.isSampled)
-  return (
-    <p className="text-sm text-soft">
-      Speed and uptime are measured on your own requests{isSampled && ', at most the newest 5,000'}.
-    </p>
-  )
+  return <p className="text-sm text-soft">Speed and uptime are measured on your own requests.</p>
 }

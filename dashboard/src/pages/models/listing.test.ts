@@ -94,7 +94,7 @@ const byModel = new Map([
 ])
 
 test('a model that nobody called says so; where clients left or nothing is known yet, nothing is said', () => {
-  const speeds = { byModel, isSampled: false }
+  const speeds = { byModel }
   assert.deepEqual(
     ['busy', 'left', 'idle'].map((id) => [firstTokenText(speeds, id), uptimeText(speeds, id)]),
     [
@@ -104,8 +104,4 @@ test('a model that nobody called says so; where clients left or nothing is known
     ],
   )
   assert.equal(uptimeText(undefined, 'idle'), undefined)
-})
-
-test('who is not among the newest requests may have been called before them', () => {
-  assert.equal(uptimeText({ byModel, isSampled: true }, 'idle'), undefined)
 })

@@ -206,7 +206,6 @@ function sortValue(model: Listed, sort: SortId, speed: Measured | undefined): So
 
 interface MeasuredModels {
   readonly byModel: ReadonlyMap<string, Measured>
-  readonly isSampled: boolean
 }
 
 /** The median. */
@@ -219,7 +218,7 @@ export const NO_CALLS = 'no calls'
 
 export function uptimeText(speeds: MeasuredModels | undefined, id: string): string | undefined {
   const speed = speeds?.byModel.get(id)
-  if (speed === undefined) return speeds === undefined || speeds.isSampled ? undefined : NO_CALLS
+  if (speed === undefined) return speeds === undefined ? undefined : NO_CALLS
   return speed.success_rate === null ? undefined : formatSuccess(speed.success_rate)
 }
 

@@ -10,7 +10,7 @@ import { Stat } from '../../ui/page.tsx'
 import { Failed, Skeleton } from '../../ui/states.tsx'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
-import { firstKnownHour, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
+import { type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
 import { modelUseQuery, type Speed, uptimesQuery } from './queries.ts'
 
 const DAY_MS = 86_400_000
@@ -93,13 +93,13 @@ function LastDay({ model }: { readonly model: string }) {
   const { data } = useQuery(uptimesQuery(resolvePeriod({ range: '24h' }, now, '24h')))
   const speed = data?.groups.find(({ key }) => key === model)
   if (data === undefined || speed === undefined) return null
-  const cells = uptimeCells(speed.hours ?? [], { now, zone, knownFrom: firstKnownHour(data) })
+  const cells = uptimeCells(speed.hours ?? [], { now, zone })
   return (
     <ChartFrame title={TITLE} table={<HoursTable cells={cells} />}>
       <Stats speed={speed} />
       <UptimeStrip cells={cells} className="mt-4 h-auto w-full max-w-sm" />
       <UptimeLegend cells={cells} className="mt-2" />
-      <p className="mt-2 text-xs text-soft">{noteOf(data.sampled)}</p>
+      <p className="mt-2 text-xs text-soft">Each mark is one hour of your requests, over all providers.</p>
     </ChartFrame>
   )
 }
@@ -126,16 +126,11 @@ function percentiles(times: { readonly p50: number; readonly p95: number } | nul
     : { value: formatMs(times.p50), hint: `p95 ${formatMs(times.p95)}` }
 }
 
-function noteOf(isSampled: boolean): string {
-  const what = 'Each mark is one hour of your requests, over all providers.'
-  return isSampled ? `${what} From the newest 5,000 requests.` : what
-}
-
 function HoursTable({ cells }: { readonly cells: readonly UptimeCell[] }) {
-  const points = cells.map(({ at, label, state, requests, failed }) => ({
+  const points = cells.map(({ at, label, requests, failed }) => ({
     at,
     label,
-    values: state === 'unknown' ? {} : { requests, failed },
+    values: { requests, failed },
   }))
   return <ChartTable label={TITLE} series={DAY_SERIES} points={points} format={formatCount} pointHeader="Hour" />
 }

@@ -16,8 +16,6 @@ export type Speed = Answer<'/v1/usage/performance'>['groups'][number]
 /** By the account's own requests. */
 export interface Speeds {
   readonly byModel: ReadonlyMap<string, Speed>
-  /** Whether only the newest requests of the time were looked at: a model that is not there may have been called before. */
-  readonly isSampled: boolean
 }
 
 const MINUTE_MS = 60_000
@@ -43,8 +41,8 @@ export const weekSpeedsQuery = queryOptions({
 
 async function readSpeeds(period: { period_start?: string; period_end?: string }): Promise<Speeds> {
   const query = { ...period, group_by: 'model' } as const
-  const { groups, sampled } = await take(api.GET('/v1/usage/performance', { params: { query } }))
-  return { byModel: new Map(groups.map((group) => [group.key, group])), isSampled: sampled }
+  const { groups } = await take(api.GET('/v1/usage/performance', { params: { query } }))
+  return { byModel: new Map(groups.map((group) => [group.key, group])) }
 }
 
 /** Of every model that was used, since the API tells them together. @param start ISO 8601, as is `end`. */
