@@ -67,7 +67,7 @@ function RequestTabs() {
         value={tab}
         items={TABS}
         onChange={(next) => change({ ...NO_REJECTED, tab: next === 'rejected' ? next : undefined, live: undefined })}
-        className="min-w-0 flex-1"
+        className="min-w-56 flex-1"
       />
       <IdSearch />
     </div>

@@ -35,6 +35,14 @@ export function measuredPeriod(whole: Period, now: number): MeasuredPeriod {
   return { period: resolvePeriod({ range: 'custom', ...bounds }, now, '7d'), isShortened: start > first }
 }
 
+const MOST_SEARCHED_MS = 7 * DAY_MS
+
+/** The end of a period, as far back as the list of requests can be searched for a provider. */
+export function searchablePeriod({ start, end }: Bounds): Bounds {
+  const first = Math.max(Date.parse(start), Date.parse(end) - MOST_SEARCHED_MS)
+  return { start: new Date(first).toISOString(), end }
+}
+
 export const SPEED_SERIES: readonly ChartSeries[] = [
   { key: 'p50', label: 'p50' },
   { key: 'p95', label: 'p95' },

@@ -26,6 +26,7 @@ import {
   SPEED_SERIES,
   type SpeedHour,
   type SpeedRow,
+  searchablePeriod,
   sortedSpeed,
   speedPoints,
   speedSummary,
@@ -85,17 +86,17 @@ interface SpeedReportProps extends AskedSpeed {
 function SpeedReport({ asked, performance, whole, measured }: SpeedReportProps) {
   const search = useUsageSearch()
   const { group } = asked
-  const covered = asked.period
   if (performance.groups.length === 0) return <NoRequests isShortened={measured.isShortened} />
-  const isWhole = covered.start === whole.start && covered.end === whole.end
-  const span = periodSearch(isWhole ? search : { range: 'custom' }, covered)
+  const listed = group === 'provider' ? searchablePeriod(asked.period) : asked.period
+  const isWhole = listed.start === whole.start && listed.end === whole.end
+  const span = periodSearch(isWhole ? search : { range: 'custom' }, listed)
   const targetOf = ({ key }: SpeedRow, status?: 'failed') => requestsTarget(present({ ...span, [group]: key, status }))
   return (
     <>
       <Scope measured={measured} />
       <section>
         <h2 className="sr-only">Over time</h2>
-        <SpeedChart hours={performance.series} period={covered} />
+        <SpeedChart hours={performance.series} period={asked.period} />
       </section>
       <Section title={`By ${SPEED_GROUP_NAMES[group].toLowerCase()}`}>
         <SpeedTable group={group} rows={performance.groups} targetOf={targetOf} />
