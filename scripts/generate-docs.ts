@@ -19,7 +19,8 @@ Every error of the HTTP interface has one shape:
     "message": "messages[0].role is missing.",
     "code": "missing_field",
     "param": "messages[0].role",
-    "request_id": "req_…"
+    "request_id": "req_…",
+    "doc_url": "/docs/errors#missing_field"
   }
 }
 \`\`\`
@@ -27,7 +28,7 @@ Every error of the HTTP interface has one shape:
 \`type\` and \`code\` are stable: programs compare them. \`message\` is for people and may change. \`param\` names the
 parameter at fault. 429 and 503 have \`retry-after\` (whole seconds) and \`retry-after-ms\`; 429 also has
 \`error.retry_after\`. Errors that a repeat cannot fix have \`x-should-retry: false\`. \`request_id\` equals the header
-\`x-request-id\`.
+\`x-request-id\`; \`doc_url\` is the row of the code below, on this gateway.
 
 A stream that fails after its first event ends with the event \`data: {"error": {"type": "upstream_error", …}}\`, whose
 \`code\` is one of those below, and then \`data: [DONE]\`. The answer before it may be incomplete.

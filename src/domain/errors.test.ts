@@ -22,6 +22,7 @@ test('a validation error names its parameter and nothing else is there', () => {
       code: 'missing_field',
       param: 'messages[2].role',
       request_id: 'req_1',
+      doc_url: '/docs/errors#missing_field',
     },
   })
 })

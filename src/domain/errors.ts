@@ -145,7 +145,7 @@ export function retryAfterSeconds(error: GatewayError): number | undefined {
 }
 
 /**
- * Renders `{"error":{type, message, code, param?, retry_after?, request_id}}` with the details of the error. The message of a
+ * Renders `{"error":{type, message, code, param?, retry_after?, request_id, doc_url}}` with the details of the error. The message of a
  * retryable error ends in "try again in N s", which some clients parse instead of the header.
  */
 export function renderErrorBody(error: GatewayError, requestId: string): string {
@@ -158,6 +158,7 @@ export function renderErrorBody(error: GatewayError, requestId: string): string 
       param: error.param && withoutSecrets(error.param),
       retry_after: seconds,
       request_id: requestId,
+      doc_url: `/docs/errors#${error.code}`,
       ...error.details,
     },
   })

@@ -325,6 +325,7 @@ export const ErrorBody = Type.Object(
       param: Type.Optional(Type.String({ description: 'Path of the invalid parameter.' })),
       retry_after: Type.Optional(Type.Integer({ description: 'Seconds.' })),
       request_id: Type.String(),
+      doc_url: Type.Optional(Type.String({ description: 'Path of the documentation of the code, on this gateway.' })),
     }),
   },
   {
@@ -337,6 +338,7 @@ export const ErrorBody = Type.Object(
           code: 'missing_field',
           param: 'name',
           request_id: 'req_00000000exampleexample',
+          doc_url: '/docs/errors#missing_field',
         },
       },
     ],

@@ -885,7 +885,8 @@ export interface components {
          *         "message": "'name' is required.",
          *         "code": "missing_field",
          *         "param": "name",
-         *         "request_id": "req_00000000exampleexample"
+         *         "request_id": "req_00000000exampleexample",
+         *         "doc_url": "/docs/errors#missing_field"
          *       }
          *     }
          */
@@ -902,6 +903,8 @@ export interface components {
                 /** @description Seconds. */
                 retry_after?: number;
                 request_id: string;
+                /** @description Path of the documentation of the code, on this gateway. */
+                doc_url?: string;
             };
         };
         /**
