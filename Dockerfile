@@ -10,7 +10,7 @@ COPY dashboard/package.json dashboard/
 COPY packages/ packages/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run build && npm run build:dashboard -- --logLevel warn
+RUN npm run build && npm run build:dashboard -- --logLevel warn && npm run build:docs
 
 # What runs: no development tools, and no Node.js from npm, since the image has one.
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS packages
@@ -30,6 +30,7 @@ COPY --from=packages /app/ ./
 COPY --from=build /src/bin/ bin/
 COPY --from=build /src/dist/ dist/
 COPY --from=build /src/dashboard/dist/ dashboard/dist/
+COPY --from=build /src/site/dist/ site/dist/
 COPY catalogue/ catalogue/
 COPY LICENSE ./
 RUN ln -s /app/bin/turnpike.js /usr/local/bin/turnpike \

@@ -31,5 +31,7 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { '/v1': GATEWAY, '/auth': GATEWAY, '/sign-in': GATEWAY, '/openapi.json': GATEWAY } },
+  server: {
+    proxy: { '/v1': GATEWAY, '/auth': GATEWAY, '/sign-in': GATEWAY, '/openapi.json': GATEWAY, '/docs': GATEWAY },
+  },
 })

@@ -28,7 +28,7 @@ function install(): void {
 
 before(install)
 
-test('the package contains the built dashboard, and not its sources', () => {
+test('the package contains the built dashboard and documentation, and not their sources', () => {
   const options = ['pack', '--dry-run', '--json', '--ignore-scripts']
   const { stdout, stderr } = spawnSync('npm', options, { cwd: ROOT, encoding: 'utf8' })
   const [{ files }] = JSON.parse(stdout || stderr) as [{ readonly files: readonly { readonly path: string }[] }]
@@ -37,13 +37,16 @@ test('the package contains the built dashboard, and not its sources', () => {
     assert.ok(paths.includes(`dashboard/dist/${name}`), `dashboard/dist/${name} is not packed`)
   }
   assert.ok(paths.some((path) => /^dashboard\/dist\/assets\/index-[\w-]+\.js\.br$/.test(path)))
+  for (const name of ['index.html', 'errors.md', 'llms.txt', 'licenses.txt', 'api/index.html']) {
+    assert.ok(paths.includes(`site/dist/${name}.gz`), `site/dist/${name} is not packed`)
+  }
   assert.deepEqual(
     paths.filter((path) => path.startsWith('dist/src/bundle/')),
     [],
     'the bundle contains other packages without their licences',
   )
   assert.deepEqual(
-    paths.filter((path) => path.startsWith('dashboard/') && !path.startsWith('dashboard/dist/')),
+    paths.filter((path) => /^(?:dashboard|site|docs)\/(?!dist\/)/.test(path)),
     [],
   )
 })

@@ -48,7 +48,7 @@ import { createEventStreams } from './http/event-stream.ts'
 import { type Sockets, watchSockets } from './http/listener/sockets.ts'
 import { followCertificate } from './http/listener/tls.ts'
 import { messagesRoute } from './http/messages-route.ts'
-import { docsRoute, documentErrors, serveOpenApi } from './http/openapi.ts'
+import { documentErrors, serveOpenApi } from './http/openapi.ts'
 import { metricsRoute, probeRoutes } from './http/operator-routes.ts'
 import { type BodyBudget, bodyCaps, createBodyBudget } from './http/request-body.ts'
 import { rerankRoute } from './http/rerank-route.ts'
@@ -297,7 +297,6 @@ async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts)
   }
   if (input.role === 'worker') return
   parts.streams.addRoute(server)
-  docsRoute(server)
   await identity.addRoutes(server)
   await parts.payments.addWebhookRoute(server)
   await server.register(

@@ -32,6 +32,7 @@ export function buildProgram(version: string, reportError: (message: string) => 
   const program = new Command(invocation())
     .description('An open-source LLM gateway: one OpenAI-compatible endpoint for every provider.')
     .version(version)
+    .addHelpText('afterAll', '\nA running gateway serves the documentation at /docs/.')
     .exitOverride()
     .configureOutput({ outputError: (text) => reportError(text.replace(/^error: /, '')) })
   addServer(program, version)

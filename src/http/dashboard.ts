@@ -45,6 +45,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.ico': 'image/x-icon',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.txt': 'text/plain; charset=utf-8',
@@ -90,7 +91,8 @@ function tooMuch(folder: string): Error {
   return new Error(`${folder} exceeds ${files} files or ${bytes} bytes: it is not a build of the dashboard.`)
 }
 
-function fileOf(path: string, bytes: Buffer, contents: ReadonlyMap<string, Buffer>): DashboardFile {
+/** @param contents The compressed forms, by path with `.br` and `.gz`. */
+export function fileOf(path: string, bytes: Buffer, contents: ReadonlyMap<string, Buffer>): DashboardFile {
   return {
     type: TYPES[extname(path)] ?? 'application/octet-stream',
     isHashed: path.startsWith(HASHED),

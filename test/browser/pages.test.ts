@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { buildDocumentation } from '../../scripts/build-docs.ts'
 import { axeFindings, openWindow, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Site, startSite } from '../support/browser/site.ts'
 
@@ -148,6 +149,66 @@ test('without an identity provider an invitation says that no new person can joi
   const page = await openWindow(t, browser)
   await page.goto(await invitation(site))
   await page.getByText('This installation has no identity provider').waitFor()
+})
+
+/** One of each kind; `scripts/build-docs.test.ts` reads them all. */
+const DOCUMENTS = ['', 'concepts', 'clients/', 'none', 'api/']
+
+for (const [colorScheme, width] of [
+  ['light', 1440],
+  ['light', 390],
+  ['dark', 1440],
+  ['dark', 390],
+] as const) {
+  test(`documentation: axe finds nothing, and nothing is cut off, ${colorScheme}, ${width} px`, async (t) => {
+    buildDocumentation()
+    const { url } = await startSite(t)
+    const viewport = { width, height: 900 }
+    const page = await openWindow(t, browser, { colorScheme, viewport, bypassCSP: true })
+    for (const path of DOCUMENTS) {
+      await page.goto(`${url}/docs/${path}`)
+      await page.waitForLoadState('networkidle')
+      if (path === 'api/') await openOperation(page, 'Models', '/v1/models')
+      assert.deepEqual(await axeFindings(page), [], path)
+      assert.ok((await overflow(page)) <= 0, path)
+    }
+  })
+}
+
+const openOperation = async (page: Page, tag: string, path: string) => {
+  await page.locator(`h3[data-tag="${tag}"]`).click()
+  await page.locator('.opblock-summary', { has: page.locator(`[data-path="${path}"]`) }).click()
+}
+
+test('documentation: a search for an error finds its page, without a request to another origin', async (t) => {
+  buildDocumentation()
+  const { url } = await startSite(t)
+  const page = await openWindow(t, browser)
+  const foreign: string[] = []
+  page.on('request', (request) => request.url().startsWith(url) || foreign.push(request.url()))
+  await page.goto(`${url}/docs/`)
+  await page.waitForLoadState('networkidle')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('searchbox').fill('idempotency_key_reused')
+  await page.locator('a.result[href="/docs/errors#errors"]').click()
+  await page.locator('h1', { hasText: 'Errors' }).waitFor()
+  assert.equal(new URL(page.url()).pathname, '/docs/errors')
+  assert.deepEqual(foreign, [])
+})
+
+test('the API reference lists models with a key that is entered there', async (t) => {
+  buildDocumentation()
+  const site = await startSite(t)
+  const page = await openWindow(t, browser)
+  await page.goto(`${site.url}/docs/api/`)
+  await page.getByRole('button', { name: 'Authorize' }).click()
+  await page.locator('#auth-bearer-value').fill(await site.key(site.firstAccount))
+  await page.getByRole('button', { name: 'Apply credentials' }).first().click()
+  await page.getByRole('button', { name: 'Close' }).last().click()
+  await openOperation(page, 'Models', '/v1/models')
+  await page.getByRole('button', { name: 'Try it out' }).click()
+  await page.getByRole('button', { name: 'Execute' }).click()
+  await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
 })
 
 /** The link to another account, `Difference`, as a developer. */

@@ -363,7 +363,7 @@ const REPORTS = [
   '/v1/devices',
   '/v1/sessions',
 ]
-const MORE_REPORTS = ['/v1/members', '/v1/invitations', '/v1/me', '/v1/account', '/v1/ledger', '/v1/models', '/docs']
+const MORE_REPORTS = ['/v1/members', '/v1/invitations', '/v1/me', '/v1/account', '/v1/ledger', '/v1/models', '/docs/']
 const OF_OPERATORS = [
   '/metrics',
   '/openapi.json',

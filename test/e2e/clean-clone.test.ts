@@ -1,5 +1,5 @@
 /**
- * What a reader of README.md does first: `npm ci` in a clean clone, with the Node.js and npm of this machine (20 or newer)
+ * What a reader of README.md or docs/quick-start.md does first: `npm ci` in a clean clone, with the Node.js and npm of this machine (20 or newer)
  * and, dry, with the bundled Node.js, and then `npm start`. Packages come from npm's cache where that has them. The commands of
  * CONTRIBUTING.md, docs/dashboard.md and docs/providers.md that change the project run there as well.
  */
@@ -81,6 +81,8 @@ test('then npm start serves, until SIGTERM', async () => {
       )
     await eventually(async () => child.exitCode !== null || (await isReady()), Boolean, 90_000)
     assert.equal(child.exitCode, null, output)
+    const guide = await fetch(`http://127.0.0.1:${port}/docs/quick-start`)
+    assert.deepEqual([guide.status, /Quick start/.test(await guide.text())], [200, true])
     child.kill('SIGTERM')
     await exited
     assert.equal(await isReady(), false, 'the server has ended with npm')

@@ -15,6 +15,7 @@ import { runCommandHere } from '../support/process/command-in-process.ts'
 /** By document and beginning: blocks that need more than a gateway, and the test that runs them as they stand. */
 const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: string])[] = [
   ['README.md', 'npm ci && npm start', 'test/e2e/clean-clone.test.ts'],
+  ['docs/quick-start.md', 'npm ci && npm start', 'test/e2e/clean-clone.test.ts'],
   ['CONTRIBUTING.md', 'npm run new:provider', 'test/e2e/clean-clone.test.ts'],
   ['docs/dashboard.md', 'npm run build:dashboard', 'test/e2e/clean-clone.test.ts'],
   ['docs/providers.md', 'npm run -s new:provider', 'test/e2e/clean-clone.test.ts'],
@@ -55,6 +56,7 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
 ]
 /** By document and beginning: why no test runs a block as it stands. */
 const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[] = [
+  ['docs/quick-start.md', 'OPENAI_API_KEY=', 'as in README.md, which test/e2e/documentation/programs.test.ts runs'],
   ['docs/budgets.md', 'curl "$TURNPIKE_URL/v1/webhooks"', 'needs a mail server: src/features/webhooks/kinds.test.ts'],
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],

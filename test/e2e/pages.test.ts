@@ -18,13 +18,34 @@ test('/ redirects browsers to a page, the dashboard if it is built, that loads n
   assert.doesNotMatch(page.text, /<script>|https?:\/\/(?!localhost)/)
 })
 
-test('/docs describes every operation of the OpenAPI document', async () => {
-  const page = await send(gateway, '/docs')
+test('/docs/ serves the built documentation, each page also as Markdown, and /llms.txt lists them', async () => {
+  assert.equal((await send(gateway, '/docs')).headers['location'], '/docs/')
+  assert.equal((await send(gateway, '/docs/clients')).headers['location'], '/docs/clients/')
+  const page = await send(gateway, '/docs/errors')
   assert.equal(page.status, 200)
-  const document = JSON.parse((await send(gateway, '/openapi.json')).text) as { paths: Record<string, object> }
-  const paths = Object.keys(document.paths)
-  assert.ok(paths.includes('/v1/chat/completions'))
-  for (const path of paths) assert.ok(page.text.includes(`${path}</code></h2>`), path)
-  assert.match(page.text, /<code>messages<\/code> \(required\)/)
-  assert.doesNotMatch(page.text, /<script|\[object/)
+  assert.match(page.text, /<tr id="missing_field"/)
+  assert.doesNotMatch(page.text, /<script(?![^>]*src=)|<style| style="|https?:\/\/[^"]*\.js/)
+  const policy = String(page.headers['content-security-policy'])
+  assert.match(policy, /script-src 'self'; style-src 'self';.*require-trusted-types-for 'script'/)
+  const list = await send(gateway, '/llms.txt')
+  const pages = [...list.text.matchAll(/\((\/docs\/[\w/-]+\.md)\)/g)].map(([, path = '']) => path)
+  assert.ok(pages.length > 50)
+  for (const path of pages) {
+    const { status, headers, text } = await send(gateway, path)
+    assert.deepEqual([status, headers['content-type']], [200, 'text/markdown; charset=utf-8'], path)
+    assert.match(text, /^# /, path)
+  }
+})
+
+test('unknown pages of the documentation are 404, and no path leads outside of it', async () => {
+  for (const path of ['/docs/none', '/docs/../package.json', '/docs/..%2f..%2fpackage.json', '/docs/inputs.txt']) {
+    assert.equal((await send(gateway, path)).status, 404, path)
+  }
+})
+
+test('an error names its row in the documentation', async () => {
+  const { error } = JSON.parse((await send(gateway, '/v1/models')).text) as { error: { doc_url: string } }
+  assert.equal(error.doc_url, '/docs/errors#missing_credential')
+  const [path = '', row] = error.doc_url.split('#')
+  assert.ok((await send(gateway, path)).text.includes(`<tr id="${row}"`))
 })

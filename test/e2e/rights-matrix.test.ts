@@ -19,6 +19,8 @@ import { RESOURCES, type Resource } from '../support/process/resources.ts'
 const OPEN: Readonly<Record<string, string>> = {
   '/': 'says what this is',
   '/docs': 'documentation',
+  '/docs/*': 'documentation',
+  '/llms.txt': 'documentation',
   '/openapi.json': 'documentation',
   '/healthz': 'probe',
   '/readyz': 'probe',

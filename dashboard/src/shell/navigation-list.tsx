@@ -1,5 +1,6 @@
 /** The way to every view that one has the right to see. */
 import { Link } from '@tanstack/react-router'
+import { BookOpen } from 'lucide-react'
 import { useMe } from '../api/me.ts'
 import { type Destination, MAIN, reachable } from './navigation.ts'
 
@@ -10,6 +11,10 @@ export function NavigationList() {
       {reachable(MAIN, rights).map((destination) => (
         <NavigationLink key={destination.to} {...destination} />
       ))}
+      <a href="/docs/" className="navigation-link">
+        <BookOpen aria-hidden="true" className="size-4 shrink-0" />
+        Documentation
+      </a>
     </nav>
   )
 }

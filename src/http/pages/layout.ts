@@ -50,7 +50,7 @@ ${takesToken && html`<script src="${SCRIPT.path}" defer></script>`}
 <main>
 ${content}
 </main>
-<footer><a href="/docs">Documentation</a></footer>
+<footer><a href="/docs/">Documentation</a></footer>
 </body>
 </html>
 `.markup

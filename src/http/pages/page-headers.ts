@@ -43,6 +43,14 @@ export function appHeaders(publicUrl: string): Readonly<Record<string, string>> 
 
 const UNUSED_FEATURES = ['camera', 'display-capture', 'geolocation', 'microphone', 'payment', 'usb']
 
+/** Headers of the documentation; `cache-control` is the file's. @param publicUrl With https, HSTS is sent. */
+export function documentationHeaders(publicUrl: string): Readonly<Record<string, string>> {
+  return { ...dashboardHeaders(publicUrl), 'content-security-policy': APP_CSP }
+}
+
+/** Its component sets `innerHTML`, after sanitising: see docs/decisions/0022-documentation-site.md. */
+export const referenceHeaders = dashboardHeaders
+
 /** Headers of the dashboard's page; `cache-control` is the file's. @param publicUrl With https, HSTS is sent. */
 export function dashboardHeaders(publicUrl: string): Readonly<Record<string, string>> {
   return {

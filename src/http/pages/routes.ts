@@ -1,5 +1,5 @@
 /**
- * The pages around the dashboard, and the dashboard itself: sign-in, device activation, invitations, `/app/`. Plain HTML that
+ * The pages around the dashboard, and the dashboard itself: sign-in, device activation, invitations, `/app/`, `/docs/`. Plain HTML that
  * works without script. They reach sessions, devices and people only through the ports of `context.ts`.
  */
 import formBody from '@fastify/formbody'
@@ -11,6 +11,7 @@ import { originOfRequest, rejectCrossSite } from '../request-origin.ts'
 import { activationRoutes } from './activation-routes.ts'
 import { assetRoutes } from './assets.ts'
 import { formField, PAGE_TYPE, type PagesDeps, sendPage } from './context.ts'
+import { documentationRoutes } from './documentation-routes.ts'
 import { renderOutcome } from './layout.ts'
 import { appHeaders, dashboardHeaders } from './page-headers.ts'
 import { renderHome, renderWelcome } from './sign-in-pages.ts'
@@ -25,6 +26,7 @@ export function pageRoutes(deps: PagesDeps): FastifyPluginAsync {
     await server.register(async (app) => {
       assetRoutes(app)
       dashboardAssetRoutes(app, deps)
+      documentationRoutes(app, deps.publicUrl)
     })
     await server.register(async (app) => {
       app.addHook('onRoute', (route) => {

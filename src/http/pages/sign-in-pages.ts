@@ -125,7 +125,7 @@ export function renderHome({ session, accounts, publicUrl }: HomeView): string {
 <p class="lead">You are signed in as ${name === '' ? email : `${name} (${email})`}, ${role}.</p>
 <a class="button" href="/activate">Connect a device</a>
 <h2>The API</h2>
-<p>Point any OpenAI client at <code>${publicUrl}/v1</code>. <a href="/docs">API reference</a>,
+<p>Point any OpenAI client at <code>${publicUrl}/v1</code>. <a href="/docs/">Documentation</a>,
 <a href="/openapi.json">OpenAPI document</a>.</p>
 <h2>Connected devices</h2>
 <p><code>GET /v1/devices</code> lists them, <code>DELETE /v1/devices/{id}</code> disconnects one.</p>
@@ -142,7 +142,7 @@ export function renderWelcome(publicUrl: string): string {
   const content = html`<h1>Turnpike is running</h1>
 <p>Point any OpenAI client at <code>${publicUrl}/v1</code> and use an API key of this installation.</p>
 <a class="button" href="/sign-in">Sign in</a>
-<p class="hint"><a href="/docs">API reference</a>, <a href="/openapi.json">OpenAPI document</a>. In the terminal,
+<p class="hint"><a href="/docs/">Documentation</a>, <a href="/openapi.json">OpenAPI document</a>. In the terminal,
 <code>turnpike keys</code> and <code>turnpike accounts</code> manage access.</p>
 ${NOT_BUILT}`
   return renderPage({ title: 'Turnpike is running', content })
