@@ -151,7 +151,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   client_left: {
     meaning:
-      'The client of the first request with this `Idempotency-Key` disconnected before the answer. What was generated until then was charged.',
+      'The client of the first request with this `Idempotency-Key` disconnected before the answer. The output until then was charged.',
     action: 'Use a new key to run the request again.',
   },
   model_not_found: {

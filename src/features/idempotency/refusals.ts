@@ -38,7 +38,7 @@ export function keyReused(): GatewayError {
 
 export function resultTooLarge(): GatewayError {
   const message =
-    'The request with this Idempotency-Key was carried out, but its answer was too large to be kept. ' +
+    'The request with this Idempotency-Key ran, but its answer was too large to keep. ' +
     'To run it again, send it with a new key.'
   return new GatewayError('idempotency_result_too_large', message)
 }
@@ -91,8 +91,8 @@ function lostWhole({ subjectId, costNanoUsd = 0n as NanoUsd }: LostRequest, form
 function lostStream({ subjectId, costNanoUsd }: LostRequest, format: ErrorFormat): SavedAnswer {
   const charge =
     costNanoUsd === undefined
-      ? `What was generated until then is charged as ${subjectId}, within a minute.`
-      : `What was generated until then was charged: $${usdText(costNanoUsd)} as ${subjectId}.`
+      ? `The output until then is charged as ${subjectId} within a minute.`
+      : `The output until then was charged: $${usdText(costNanoUsd)} as ${subjectId}.`
   const message =
     `The process that ran the request with this Idempotency-Key stopped. ${charge} ` +
     'The partial response may be incomplete. To run it again, send it with a new key.'
