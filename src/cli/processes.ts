@@ -97,7 +97,8 @@ function createSupervisor({ log, flush }: Pick<SuperviseInput, 'log' | 'flush'>)
 function forkProcess(number: number, port: number | undefined): ChildProcess {
   const [, program = '', ...words] = process.argv
   const args = port === undefined ? words : [...(words.length === 0 ? ['serve'] : words), '--port', String(port)]
-  return fork(program, args, { env: { ...processEnvironment, [PROCESS_VARIABLE]: String(number) } })
+  // Detached: a terminal's Ctrl-C then reaches each process once, from this one.
+  return fork(program, args, { detached: true, env: { ...processEnvironment, [PROCESS_VARIABLE]: String(number) } })
 }
 
 /** Reports to the process that started this one, and drains when that one is gone. */
