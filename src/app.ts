@@ -338,7 +338,7 @@ async function addModelApi(app: FastifyInstance, { config }: AppInput, parts: Ap
   responsesRoute(app, { ...answeredBy(responsesApi), complete, countTokens })
   await responses.addRoutes(app)
   await app.register(
-    modelsRoutes({ callerOf, models: runtime.models, status: runtime.health.status, now: runtime.now }),
+    modelsRoutes({ callerOf, models: runtime.modelsOf, status: runtime.health.status, now: runtime.now }),
   )
 }
 
@@ -349,7 +349,7 @@ interface DataPlaneInput
 
 function createDataPlane(input: DataPlaneInput): Gateway {
   const { runtime, money, tokens, limits, streams, byok, guardrails, content } = input
-  const { ids, now, clock, upstreams, health, models, config } = runtime
+  const { ids, now, clock, upstreams, health, modelsOf, config } = runtime
   const completions = channel(COMPLETION_CHANNEL)
   return createGateway(
     {
@@ -359,7 +359,7 @@ function createDataPlane(input: DataPlaneInput): Gateway {
       capture: content.port,
       credit: money.credit,
       idempotency: money.idempotency,
-      models,
+      models: modelsOf,
       provider: upstreams.find,
       health,
       report(signal) {

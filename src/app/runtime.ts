@@ -9,6 +9,7 @@ import { endingPrices } from '../domain/model.ts'
 import { recordPlanAllowances } from '../features/credit/audit/store.ts'
 import { type PlanTerms, planTerms } from '../features/credit/ledger/unit.ts'
 import { buildModelBook } from '../features/models/book.ts'
+import { markupOf, planBook } from '../features/models/plan-book.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import type { ModelBook } from '../gateway/ports.ts'
@@ -28,6 +29,8 @@ export interface Runtime {
   /** Health of providers; a reload keeps that of the remaining ones. */
   readonly health: Health
   readonly models: () => ModelBook
+  /** The models at the prices of a plan. */
+  readonly modelsOf: (plan: string) => ModelBook
   readonly config: () => Config
   /** Current credit terms of a plan. */
   readonly termsOf: (plan: string) => PlanTerms
@@ -68,6 +71,7 @@ export async function createRuntime({ config: file, database, log, secret }: Run
     upstreams,
     health,
     models: () => current.book,
+    modelsOf: (plan) => current.planBooks.get(plan) ?? current.book,
     config: () => current.config,
     termsOf: (plan) => current.terms.get(plan) ?? TERMS_OF_NO_PLAN,
     stored,
@@ -80,6 +84,8 @@ interface Prepared {
   readonly config: Config
   readonly providers: readonly ConfiguredProvider[]
   readonly book: ModelBook
+  /** Of each plan, at its prices. */
+  readonly planBooks: ReadonlyMap<string, ModelBook>
   readonly terms: ReadonlyMap<string, PlanTerms>
   readonly routing: RoutingSettings
 }
@@ -95,11 +101,17 @@ async function prepare({ config, catalogue }: Merged, db: Kysely<Database>, log:
   const weights = new Map(Object.entries(config.providers).map(([name, { weight = 1 }]) => [name, weight]))
   const book = buildModelBook({ catalogue, models, virtualModels, providers: names, weights, now: Date.now })
   const terms = termsOfPlans(config)
-  await recordPriceVersions(db, book.all, Date.now())
+  const planBooks = new Map(Object.entries(config.plans).map(([name, plan]) => [name, planBook(book, markupOf(plan))]))
+  const books = new Set([book, ...planBooks.values()])
+  await recordPriceVersions(
+    db,
+    [...books].flatMap(({ all }) => all),
+    Date.now(),
+  )
   await recordPlanAllowances(db, terms, Date.now())
   warnOfProtocols(config, providers, log)
   warnOfPriceEnds(book, log)
-  return { config, providers, book, terms, routing: routingSettings(config) }
+  return { config, providers, book, planBooks, terms, routing: routingSettings(config) }
 }
 
 const PRICE_WARNING_EVERY_MS = 86_400_000

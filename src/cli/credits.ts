@@ -11,6 +11,7 @@ import { type Account, listAccounts } from '../features/accounts/queries.ts'
 import { renderEntry } from '../features/credit/entries.ts'
 import { addUp, type RerateSummary, rerate } from '../features/credit/rerate.ts'
 import { buildModelBook } from '../features/models/book.ts'
+import { markupOf, withMarkup } from '../features/models/plan-book.ts'
 import { storedCatalogue } from '../features/stored-settings/catalogue-store.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import { ALL_TIME } from '../http/period.ts'
@@ -97,16 +98,24 @@ export async function creditsRerate(options: CreditsRerateOptions): Promise<void
   await withDatabase(async (context) => {
     const { db, commit, termsOf, now } = context
     const priced = pricedModel(context.config, catalogueInForce(await storedCatalogue(db)), options.model)
-    const { id: model, price, priceVersion } = priced
+    const { id: model } = priced
     const dryRun = options.dryRun === true
-    if (!dryRun) await recordPriceVersions(db, [priced], now())
     const summaries: RerateSummary[] = []
     for (const { id: accountId, plan } of await chosenAccounts(context, options)) {
       const terms = termsOf(plan)
+      const sold = soldBy(context.config.plans[plan], priced)
+      const { price, priceVersion } = sold
+      if (!dryRun) await recordPriceVersions(db, [priced, sold], now())
       summaries.push(await rerate({ db, commit }, { accountId, terms, model, price, priceVersion, period, dryRun }))
     }
-    report(addUp(summaries), { ...options, model, priceVersion, dryRun })
+    report(addUp(summaries), { ...options, model, priceVersion: priced.priceVersion, dryRun })
   })
+}
+
+/** At the price of a plan. */
+function soldBy(plan: Config['plans'][string] | undefined, priced: PricedModel): PricedModel {
+  const markup = plan && markupOf(plan)
+  return markup === undefined ? priced : withMarkup(priced, markup)
 }
 
 async function chosenAccounts(context: CommandContext, options: CreditsRerateOptions): Promise<readonly Account[]> {

@@ -118,6 +118,10 @@ interface PlanConfig {
   readonly max_overrun_usd?: number
   /** Absent: 0. */
   readonly byok_fee_percent?: number
+  /** Absent: 0. */
+  readonly markup_percent?: number
+  /** Absent: 0. */
+  readonly request_fee_usd?: number
   readonly requests_per_minute?: number
   readonly tokens_per_minute?: number
   readonly max_in_flight: number

@@ -1,6 +1,6 @@
 /** Settings of the service that Turnpike itself gives: its listener, sign-in, accounts, webhooks, agents. */
 import { Type } from 'typebox'
-import { count, defaultedSection, flag, milliseconds, port, secret, section, text, usd } from './leaf-schemas.ts'
+import { count, defaultedSection, fee, flag, milliseconds, port, secret, section, text, usd } from './leaf-schemas.ts'
 
 export const SERVER_SCHEMA = defaultedSection(
   {
@@ -50,6 +50,9 @@ export const SERVER_SCHEMA = defaultedSection(
   { description: 'Where and how the service listens.' },
 )
 
+/** Ten times the price. */
+const MOST_MARKUP_PERCENT = 900
+
 /** `billing` is left open here, since built-in plans bring their own. */
 export const PLAN_SCHEMA = section(
   {
@@ -69,6 +72,16 @@ export const PLAN_SCHEMA = section(
         description:
           "Percent of the price that is charged for requests with an account's own provider credentials. Not set: 0.",
       }),
+    ),
+    markup_percent: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: MOST_MARKUP_PERCENT,
+        description: 'Percent that is added to the prices of models; at most 4 decimals. Not set: 0.',
+      }),
+    ),
+    request_fee_usd: Type.Optional(
+      fee('USD that is charged for each call of a provider, besides the price; at most 9 decimals. Not set: 0.'),
     ),
     requests_per_minute: Type.Optional(count('Requests a minute. Not set: no limit.')),
     tokens_per_minute: Type.Optional(count('Tokens a minute. Not set: no limit.')),
@@ -180,10 +193,15 @@ const identityProvider = section(
       description:
         'Domains whose verified e-mail addresses may sign in. Empty: all. Required where anyone can create an account (GitHub, …); `*`: everyone.',
     }),
+    groups_claim: Type.Optional(
+      text(
+        'Claim with the groups of a person, such as `groups`, for the kind oidc. Group mappings apply to them at each sign-in. Not set: none.',
+      ),
+    ),
     scim_accounts: Type.Array(text('An account ID.'), {
       default: [],
       description:
-        'Accounts whose people, provisioned by SCIM, sign in with this provider for the first time. Empty: the only account of the installation.',
+        'Accounts whose people this provider vouches for: those provisioned by SCIM sign in with it for the first time, and group mappings apply to its `groups_claim`. Empty: the only account of the installation.',
     }),
   },
   { description: 'One identity provider.' },

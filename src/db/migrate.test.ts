@@ -97,6 +97,7 @@ test('completions of a release that noted no attempts stay as they are, and new 
     usage_detail: null,
     price_rule: null,
     usage_bounded: null,
+    provider_cost_nano_usd: null,
     unbilled_nano_usd: null,
     api: null,
     team_id: null,

@@ -28,12 +28,14 @@ import { contentCapture } from './migrations/content-capture.ts'
 import { guardrails } from './migrations/guardrails.ts'
 import { keyRotation } from './migrations/key-rotation.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
+import { markup } from './migrations/markup.ts'
 import { payments } from './migrations/payments.ts'
 import { performanceHours } from './migrations/performance-hours.ts'
 import { providerHours } from './migrations/provider-hours.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { rejections } from './migrations/rejections.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
+import { teamTags } from './migrations/team-tags.ts'
 import { webhookKinds } from './migrations/webhook-kinds.ts'
 import type { Database } from './schema/schema.ts'
 
@@ -79,6 +81,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0032-performance-hours', statements: performanceHours },
   { name: '0033-key-rotation', statements: keyRotation },
   { name: '0034-content-capture', statements: contentCapture },
+  { name: '0035-markup', statements: markup },
+  { name: '0036-team-tags', statements: teamTags },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

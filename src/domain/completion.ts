@@ -99,6 +99,8 @@ export interface CompletionRecord {
   readonly costNanoUsd: NanoUsd
   /** Cost beyond the charge, above the overrun cap of the account. Set by the ledger. */
   readonly unbilledNanoUsd?: NanoUsd | undefined
+  /** What the operator owes to providers for it; absent: the charge. */
+  readonly providerCostNanoUsd?: NanoUsd | undefined
   readonly priceVersion: string
   /** The rule of the price that applied, see `priceUsage`; absent: the price itself. */
   readonly priceRule?: string | undefined

@@ -58,6 +58,14 @@ export interface PricePeriod {
   readonly startsAt: number
   /** Exclusive; `Infinity` if the price has no end. */
   readonly endsAt: number
+  /** See `Model.basePrice`. */
+  readonly base?: BasePrice | undefined
+}
+
+/** What providers charge, below the price of a plan with a markup. */
+export interface BasePrice {
+  readonly price: Price
+  readonly version: string
 }
 
 export const VIRTUAL_STRATEGIES = ['priority', 'weighted', 'cheapest', 'fastest', 'least_busy'] as const
@@ -96,6 +104,8 @@ export interface Model {
   readonly price: Price | undefined
   /** Permanent name of exactly this price; undefined without a price. */
   readonly priceVersion: string | undefined
+  /** What `price` is raised from by the markup of a plan; absent: it is what providers charge. */
+  readonly basePrice?: BasePrice | undefined
   /** All prices, the earliest first. Absent for a single price without start and end. */
   readonly pricePeriods?: readonly PricePeriod[] | undefined
   /** The source and ISO date of the price. Absent if the operator set it or there is none. */

@@ -65,7 +65,7 @@ export function parse(
   const parsed = withIgnored(api.parse(body, headers), ignored)
   const request = routing === undefined ? parsed : withRouting(parsed, routing)
   return requestedModels({
-    book: ports.models(),
+    book: ports.models(caller.plan),
     caller,
     request,
     kind: api.kind ?? 'chat',

@@ -38,7 +38,8 @@ export interface GatewayPorts {
    * @param worstTokens The most tokens that the request can use.
    */
   readonly admit: (caller: Caller, worstTokens: () => number) => Admission | Promise<Admission>
-  readonly models: () => ModelBook
+  /** At the prices of the caller's plan. */
+  readonly models: (plan: string) => ModelBook
   readonly provider: (name: string) => UpstreamProvider | undefined
   /** The health of providers, deployments and credentials. */
   readonly health: Health

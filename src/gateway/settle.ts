@@ -31,6 +31,8 @@ export interface Settlement extends Measured {
   /** Usage classes that few completions have. */
   readonly usageDetail: UsageDetail | undefined
   readonly costNanoUsd: NanoUsd
+  /** What the operator owes to providers; undefined: the cost. */
+  readonly providerCostNanoUsd?: NanoUsd | undefined
   /** The rule of the price that applied. */
   readonly rule: string
 }
@@ -273,7 +275,15 @@ function withCost(completion: Completion, measured: Measured): Settlement {
   const { usage, source, reported } = measured
   const { byok } = chargeable
   const detailed = byok && { ...chargeable, byok: { ...byok, listNanoUsd: String(listNanoUsd) } }
-  return { usage, source, reported, usageDetail: usageDetailOf(detailed ?? chargeable), costNanoUsd: nanoUsd, rule }
+  const usageDetail = usageDetailOf(detailed ?? chargeable)
+  const providerCostNanoUsd = providerCostOf(chargeable, completion.current)
+  return { usage, source, reported, usageDetail, costNanoUsd: nanoUsd, providerCostNanoUsd, rule }
+}
+
+/** Nothing where the account pays the provider itself; undefined: the charge, since the plan has no markup. */
+function providerCostOf(usage: ChargeableUsage, { model: { basePrice } }: RoutedModel): NanoUsd | undefined {
+  if (usage.byok !== undefined) return 0n
+  return basePrice && chargeNanoUsd(usage, basePrice.price)
 }
 
 interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
@@ -282,7 +292,7 @@ interface Ending extends Pick<Outcome, 'settlement' | 'status'> {
 }
 
 function recordOf(completion: Completion, { settlement, status, endedAt }: Ending): CompletionRecord {
-  const { usage, source, usageDetail, costNanoUsd, rule } = settlement
+  const { usage, source, usageDetail, costNanoUsd, providerCostNanoUsd, rule } = settlement
   const { admitted, current, attempt, outcome } = completion
   const { caller, receivedAt } = admitted
   const { model } = current
@@ -303,6 +313,7 @@ function recordOf(completion: Completion, { settlement, status, endedAt }: Endin
     reasoningTokens: usage.reasoningTokens ?? 0,
     usageDetail,
     costNanoUsd,
+    providerCostNanoUsd,
     priceVersion: current.priceVersion,
     priceRule: rule === BASE_RULE ? undefined : rule,
     usageSource: source,

@@ -18,12 +18,12 @@ import { startFakeProvider } from '../support/providers/fake-provider.ts'
 /** Output alone costs: 100 tokens are a thousandth of a dollar. */
 const PRICED = { ...model('m1', 'up', 'up-model'), pricing: { input_per_million: 0, output_per_million: 10 } }
 
+const PLANS = {
+  wide: { requests_per_minute: 100_000 },
+  reseller: { markup_percent: 25, request_fee_usd: 0.001 },
+}
 const provider = await startFakeProvider(reportsMaxTokens)
-const config = oneModel(
-  provider.url,
-  {},
-  { models: [PRICED, model('m2', 'up', 'up-model')], plans: { wide: { requests_per_minute: 100_000 } } },
-)
+const config = oneModel(provider.url, {}, { models: [PRICED, model('m2', 'up', 'up-model')], plans: PLANS })
 const gateway = await startGateway({ config })
 const second = await startGateway({ config, dataDir: gateway.dataDir })
 after(async () => {
@@ -34,7 +34,11 @@ after(async () => {
 
 /** A prepaid account with so much credit, and a key of it. */
 async function prepaid(usd: string, ...flags: string[]) {
-  const account = await gateway.cli('accounts', 'create', '--name', 'racer', '--plan', 'wide')
+  return prepaidIn('wide', usd, ...flags)
+}
+
+async function prepaidIn(plan: string, usd: string, ...flags: string[]) {
+  const account = await gateway.cli('accounts', 'create', '--name', 'racer', '--plan', plan)
   await gateway.cli('credits', 'grant', '--account', account, '--usd', usd, '--note', 'for the race')
   const key = await gateway.key('--account', account, ...flags)
   return { account, key }
@@ -225,4 +229,68 @@ test('operators grant credit over HTTP, with an operator key only', async () => 
     (await send(gateway, '/v1/admin/accounts/acc_none/credits', { key: operator, body: purchase })).status,
     404,
   )
+})
+
+interface MarkedRow extends UsageRow {
+  readonly provider_cost_usd?: number
+  readonly pricing: {
+    readonly input_per_million: number
+    readonly lines: readonly { readonly kind: string; readonly usd_per_million: number; readonly cost_usd: number }[]
+  }
+}
+
+test('a plan’s markup and fee are in prices, holds and charges; operators alone see what providers cost', async () => {
+  const { account, key } = await prepaidIn('reseller', '0.01')
+  const listed = await getJson<{ pricing: { input_per_million: number; per_request_usd: number } }>(
+    gateway,
+    key,
+    '/v1/models/m2',
+  )
+  assert.deepEqual([listed.pricing.input_per_million, listed.pricing.per_request_usd], [1.25, 0.001])
+  const answer = await send(gateway, CHAT, { key, body: { ...hello({ max_tokens: 11 }), model: 'm2' } })
+  assert.equal(answer.status, 200, answer.text)
+  const { id, usage } = completionOf(answer)
+  const [price, cost] = [0.001 + (7 * 1.25 + 11 * 2.5) / 1e6, (7 * 1 + 11 * 2) / 1e6]
+  assert.equal(usage.cost, price)
+  await creditAtRest(gateway, { account, key })
+  const row = await getJson<MarkedRow>(gateway, key, `/v1/usage/completions/${id}`)
+  assert.deepEqual([row.cost_usd, row.provider_cost_usd, row.pricing.input_per_million], [price, undefined, 1.25])
+  assert.deepEqual(
+    row.pricing.lines.map(({ kind, usd_per_million, cost_usd }) => [kind, usd_per_million, cost_usd]),
+    [
+      ['input', 1.25, 0.00000875],
+      ['output', 2.5, 0.0000275],
+      ['request', 0, 0.001],
+    ],
+  )
+  const operator = await gateway.key('--account', account, '--operator')
+  const margin = Math.round((price - cost) * 1e9) / 1e9
+  const seen = await getJson<MarkedRow>(gateway, operator, `/v1/usage/completions/${id}`)
+  assert.equal(seen.provider_cost_usd, cost)
+  for (const path of ['/v1/usage?group_by=model', '/v1/usage?group_by=model,provider']) {
+    type Margins = { total_margin_usd?: number; groups: readonly { margin_usd?: number }[] }
+    const own = await getJson<Margins>(gateway, operator, path)
+    assert.deepEqual([own.total_margin_usd, own.groups.map((each) => each.margin_usd)], [margin, [margin]], path)
+    const { total_margin_usd: hidden, groups } = await getJson<Margins>(gateway, key, path)
+    assert.deepEqual([hidden, groups.map((each) => each.margin_usd)], [undefined, [undefined]], path)
+  }
+  const admin = await getJson<{ margin_this_month_usd: number }>(gateway, operator, `/v1/admin/accounts/${account}`)
+  assert.equal(admin.margin_this_month_usd, margin)
+  const rerate = ['credits', 'rerate', '--account', account, '--model', 'm2', '--since', '2020-01-01', '--json']
+  assert.equal(JSON.parse(await gateway.cli(...rerate)).corrected, 0, 'at the price of the plan')
+  const deep = await getJson<{ ok: boolean; audit: { findings: readonly unknown[] } }>(
+    gateway,
+    key,
+    '/v1/usage/reconcile?deep=true',
+  )
+  assert.deepEqual([deep.ok, deep.audit.findings], [true, []])
+})
+
+test('a hold has the markup and the fee of the plan', async () => {
+  const { key } = await prepaidIn('reseller', '0.002249999')
+  const refused = await send(gateway, CHAT, { key, body: hello({ max_tokens: 100 }) })
+  assert.equal(refused.status, 402, refused.text)
+  assert.equal((errorOf(refused) as unknown as { readonly required_usd: number }).required_usd, 0.00225)
+  const { key: another } = await prepaidIn('reseller', '0.00225')
+  assert.equal((await send(gateway, CHAT, { key: another, body: hello({ max_tokens: 100 }) })).status, 200)
 })

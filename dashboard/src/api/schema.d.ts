@@ -142,7 +142,7 @@ export interface paths {
     "/v1/models": {
         /**
          * List models
-         * @description Returns the models that this key can use and that have a configured provider, with capabilities and prices.
+         * @description Returns the models that this key can use and that have a configured provider, with capabilities and the prices of the account’s plan.
          */
         get: operations["getModels"];
     };
@@ -4200,6 +4200,8 @@ export interface operations {
                         total_requests: number;
                         /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                         total_cost_usd: number;
+                        /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
+                        total_margin_usd?: number;
                         /** @description Current balance. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent. */
                         credit_remaining_usd: number;
                         /** @description Whether spending has no credit limit, because the plan is postpaid. */
@@ -4230,6 +4232,8 @@ export interface operations {
                             requests: number;
                             /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
+                            /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
+                            margin_usd?: number;
                         }[];
                         /** @description The groups after the 1000 most expensive. Absent: there are none. */
                         other?: {
@@ -4241,6 +4245,8 @@ export interface operations {
                             requests: number;
                             /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
+                            /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
+                            margin_usd?: number;
                         };
                         /** @description Only with `interval`: sums that add up exactly to the groups and to the total. Hours and days without completions are omitted. */
                         series?: {
@@ -4254,6 +4260,8 @@ export interface operations {
                             requests: number;
                             /** @description USD, at most 9 decimals. Exact sum of the costs of the completions. */
                             cost_usd: number;
+                            /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
+                            margin_usd?: number;
                             prompt_tokens: number;
                             completion_tokens: number;
                         }[];
@@ -4472,6 +4480,8 @@ export interface operations {
                             byok?: true;
                             /** @description USD, at most 9 decimals. Cost at the model’s price, of which `cost_usd` is the fee. Only with `byok`, and unless the process died. */
                             list_cost_usd?: number;
+                            /** @description USD, at most 9 decimals. What the operator owes to providers for it. Only for operators. */
+                            provider_cost_usd?: number;
                             /** @description USD, at most 9 decimals. Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap. */
                             unbilled_usd: number;
                             /** @description Version of the price that was charged. A version never changes. */
@@ -4630,6 +4640,8 @@ export interface operations {
                         byok?: true;
                         /** @description USD, at most 9 decimals. Cost at the model’s price, of which `cost_usd` is the fee. Only with `byok`, and unless the process died. */
                         list_cost_usd?: number;
+                        /** @description USD, at most 9 decimals. What the operator owes to providers for it. Only for operators. */
+                        provider_cost_usd?: number;
                         /** @description USD, at most 9 decimals. Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap. */
                         unbilled_usd: number;
                         /** @description Version of the price that was charged. A version never changes. */
@@ -5965,6 +5977,8 @@ export interface operations {
                             held_usd: number;
                             /** @description Spending in this calendar month, UTC. */
                             spent_this_month_usd: number;
+                            /** @description Of the costs of this month’s completions, what is left when the providers are paid. */
+                            margin_this_month_usd: number;
                             /** @description Number of members. */
                             members: number;
                             /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
@@ -6051,6 +6065,8 @@ export interface operations {
                         held_usd: number;
                         /** @description Spending in this calendar month, UTC. */
                         spent_this_month_usd: number;
+                        /** @description Of the costs of this month’s completions, what is left when the providers are paid. */
+                        margin_this_month_usd: number;
                         /** @description Number of members. */
                         members: number;
                         /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
@@ -6150,6 +6166,8 @@ export interface operations {
                         held_usd: number;
                         /** @description Spending in this calendar month, UTC. */
                         spent_this_month_usd: number;
+                        /** @description Of the costs of this month’s completions, what is left when the providers are paid. */
+                        margin_this_month_usd: number;
                         /** @description Number of members. */
                         members: number;
                         /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
@@ -6294,6 +6312,8 @@ export interface operations {
                         held_usd: number;
                         /** @description Spending in this calendar month, UTC. */
                         spent_this_month_usd: number;
+                        /** @description Of the costs of this month’s completions, what is left when the providers are paid. */
+                        margin_this_month_usd: number;
                         /** @description Number of members. */
                         members: number;
                         /** @description Overrun cap: how far the balance may fall below zero if a provider uses more than was reserved, in USD. Null: as in the plan. */
@@ -6376,6 +6396,10 @@ export interface operations {
                             monthly_credit_usd: number;
                             /** @description Overrun cap: how far a balance may fall below zero if a provider uses more than was reserved. */
                             max_overrun_usd: number;
+                            /** @description Percent that is added to the prices of models. */
+                            markup_percent: number;
+                            /** @description USD that is charged for each call of a provider, besides the price. */
+                            request_fee_usd: number;
                             /** @description Whether requests require credit. False: the plan is postpaid. */
                             prepaid: boolean;
                             /** @description Requests per minute. Null: no limit. */
@@ -9913,6 +9937,12 @@ export interface operations {
                                 /** @description Only deployments in one of these regions. */
                                 regions?: string[];
                             } | null;
+                            /** @description Tags of its requests, unless they say otherwise. */
+                            tags: {
+                                [key: string]: string;
+                            };
+                            /** @description Keys of tags that its requests must have. */
+                            require_tags: string[];
                             created_at: string;
                             /** @description ISO 8601. Null: it is active. */
                             archived_at: string | null;
@@ -10001,6 +10031,22 @@ export interface operations {
                         /** @description Only deployments in one of these regions. */
                         regions?: string[];
                     } | null;
+                    /**
+                     * @description Tags of its requests, unless they say otherwise. At most 10; see docs/chargeback.md.
+                     * @example {
+                     *       "team": "search"
+                     *     }
+                     */
+                    tags?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Keys of tags that its requests must have. Others get 400.
+                     * @example [
+                     *       "customer"
+                     *     ]
+                     */
+                    require_tags?: string[];
                     /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
                     budgets?: {
                         /** @description USD, at most 9 decimals. */
@@ -10053,6 +10099,12 @@ export interface operations {
                             /** @description Only deployments in one of these regions. */
                             regions?: string[];
                         } | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
@@ -10148,6 +10200,12 @@ export interface operations {
                             /** @description Only deployments in one of these regions. */
                             regions?: string[];
                         } | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;
@@ -10266,6 +10324,22 @@ export interface operations {
                         /** @description Only deployments in one of these regions. */
                         regions?: string[];
                     } | null;
+                    /**
+                     * @description Tags of its requests, unless they say otherwise. At most 10; see docs/chargeback.md.
+                     * @example {
+                     *       "team": "search"
+                     *     }
+                     */
+                    tags?: {
+                        [key: string]: string;
+                    };
+                    /**
+                     * @description Keys of tags that its requests must have. Others get 400.
+                     * @example [
+                     *       "customer"
+                     *     ]
+                     */
+                    require_tags?: string[];
                     /** @description Replaces all budgets. Those with the same window, time zone and start keep what is spent. */
                     budgets?: {
                         /** @description USD, at most 9 decimals. */
@@ -10318,6 +10392,12 @@ export interface operations {
                             /** @description Only deployments in one of these regions. */
                             regions?: string[];
                         } | null;
+                        /** @description Tags of its requests, unless they say otherwise. */
+                        tags: {
+                            [key: string]: string;
+                        };
+                        /** @description Keys of tags that its requests must have. */
+                        require_tags: string[];
                         created_at: string;
                         /** @description ISO 8601. Null: it is active. */
                         archived_at: string | null;

@@ -79,6 +79,9 @@ export interface TeamTable {
   requests_per_minute: number | null
   /** See `policyText`; null: none. */
   data_policy: string | null
+  /** As on keys. */
+  tags: Generated<string | null>
+  require_tags: Generated<string | null>
   created_at: number
   archived_at: number | null
   /** Grows with every change of the row, see `nextChangedAt`. */

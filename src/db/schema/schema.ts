@@ -187,6 +187,7 @@ export interface CompletionTable {
   attempts: number
   client_request_id: string | null
   usage_bounded: 1 | null // the provider's figures were outside what can be; the nearest possible ones are charged
+  provider_cost_nano_usd: NanoUsd | null // what the operator owes to providers; null: the charge, or a row older than the column
   unbilled_nano_usd: NanoUsd | null // of the cost, beyond hold, free credit and overrun cap: not charged
   attempt_log: string | null // see `attemptLogText`; null: one call, which answered, or a row older than the column
   usage_detail: string | null // see `usageDetailText`; null: no seldom class of usage, or a row older than the column
@@ -208,6 +209,8 @@ interface UsageSumColumns {
   prompt_tokens: number
   completion_tokens: number
   cost_nano_usd: NanoUsd
+  /** Of the costs, what is left when the providers are paid, see `marginOf`. */
+  margin_nano_usd: Generated<NanoUsd>
 }
 
 export interface UsageRollupTable extends UsageSumColumns {
@@ -277,6 +280,7 @@ export interface PriceVersionTable {
   cache_write_micro_usd: number | null
   first_seen_at: number
   tariff: string | null // see `storePrice`; null: these four rates are all
+  base_version: string | null // what providers charge, where this is the price of a plan with a markup
 }
 
 export interface SignInLinkTable {

@@ -8,7 +8,7 @@ import type { AccountId, IdSource } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { renderDataPolicy } from '../../http/data-policy.ts'
 import type { PageRequest } from '../../http/page.ts'
-import { monthNumber } from '../../lib/time.ts'
+import { monthNumber, monthStart } from '../../lib/time.ts'
 
 export interface Account {
   readonly id: AccountId
@@ -137,6 +137,8 @@ export interface AccountFigures {
   readonly heldNanoUsd: NanoUsd
   /** In this calendar month, UTC. */
   readonly spentNanoUsd: NanoUsd
+  /** Of the completions of this month, what is left when the providers are paid. */
+  readonly marginNanoUsd: NanoUsd
   /** The unspent part of the monthly allowance. */
   readonly allowanceNanoUsd: NanoUsd
   /** How many people. */
@@ -149,6 +151,7 @@ const NOTHING: AccountFigures = {
   balanceNanoUsd: 0n,
   heldNanoUsd: 0n,
   spentNanoUsd: 0n,
+  marginNanoUsd: 0n,
   allowanceNanoUsd: 0n,
   members: 0,
   maxOverrunNanoUsd: undefined,
@@ -162,15 +165,17 @@ export async function readFigures(
 ): Promise<(id: AccountId) => AccountFigures> {
   if (ids.length === 0) return () => NOTHING
   const month = monthNumber(now)
-  const [credits, members] = await Promise.all([
+  const [credits, members, margins] = await Promise.all([
     db.selectFrom('credit').selectAll().where('account_id', 'in', ids).execute(),
     countMembers(db, ids),
+    sumMargins(db, ids, Math.floor(monthStart(month) / DAY_MS)),
   ])
   const credit = new Map(credits.map((row) => [row.account_id, row]))
   return (id) => {
     const row = credit.get(id)
     if (row === undefined) return { ...NOTHING, members: members.get(id) ?? 0 }
     return {
+      marginNanoUsd: margins.get(id) ?? 0n,
       balanceNanoUsd: row.balance_nano_usd,
       heldNanoUsd: row.held_nano_usd,
       spentNanoUsd: row.month < month ? 0n : row.spent_nano_usd,
@@ -179,6 +184,24 @@ export async function readFigures(
       maxOverrunNanoUsd: row.max_overrun_nano_usd ?? undefined,
     }
   }
+}
+
+const DAY_MS = 86_400_000
+
+/** @param day Since 1970-01-01 UTC; its margins are the first of the sums. */
+async function sumMargins(
+  db: Kysely<Database>,
+  ids: readonly AccountId[],
+  day: number,
+): Promise<ReadonlyMap<AccountId, NanoUsd>> {
+  const rows = await db
+    .selectFrom('usage_rollup')
+    .select(({ fn }) => ['account_id', fn.sum<bigint>('margin_nano_usd').as('margin_nano_usd')])
+    .where('account_id', 'in', ids)
+    .where('day', '>=', day)
+    .groupBy('account_id')
+    .execute()
+  return new Map(rows.map(({ account_id: id, margin_nano_usd: margin }) => [id, BigInt(margin)]))
 }
 
 async function countMembers(db: Kysely<Database>, ids: readonly AccountId[]): Promise<ReadonlyMap<AccountId, number>> {

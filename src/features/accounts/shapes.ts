@@ -84,6 +84,8 @@ interface PlanSettings {
   readonly max_overrun_usd?: number
   /** Undefined: no limit. */
   readonly requests_per_minute?: number
+  readonly markup_percent?: number
+  readonly request_fee_usd?: number
   readonly tokens_per_minute?: number
   readonly max_in_flight?: number
   readonly billing?: 'prepaid' | 'postpaid'
@@ -117,6 +119,8 @@ export const PlanView = Type.Object({
   max_overrun_usd: Type.Number({
     description: 'Overrun cap: how far a balance may fall below zero if a provider uses more than was reserved.',
   }),
+  markup_percent: Type.Number({ description: 'Percent that is added to the prices of models.' }),
+  request_fee_usd: Type.Number({ description: 'USD that is charged for each call of a provider, besides the price.' }),
   prepaid: Type.Boolean({ description: 'Whether requests require credit. False: the plan is postpaid.' }),
   ...PlanLimits.properties,
 })
@@ -135,6 +139,9 @@ export const AccountView = Type.Object({
   balance_usd: Type.Number({ description: 'Balance as of the last request, or the last time it was read.' }),
   held_usd: Type.Number({ description: 'Part of the balance that requests in flight have reserved.' }),
   spent_this_month_usd: Type.Number({ description: 'Spending in this calendar month, UTC.' }),
+  margin_this_month_usd: Type.Number({
+    description: 'Of the costs of this month’s completions, what is left when the providers are paid.',
+  }),
   members: Type.Integer({ description: 'Number of members.' }),
   max_overrun_usd: usdOrNull(`${OVERRUN}. Null: as in the plan.`),
 })
@@ -162,6 +169,7 @@ export function renderAdminAccount(account: Account, figures: AccountFigures): S
     balance_usd: usdNumber(figures.balanceNanoUsd),
     held_usd: usdNumber(figures.heldNanoUsd),
     spent_this_month_usd: usdNumber(figures.spentNanoUsd),
+    margin_this_month_usd: usdNumber(figures.marginNanoUsd),
     members: figures.members,
     max_overrun_usd: figures.maxOverrunNanoUsd === undefined ? null : usdNumber(figures.maxOverrunNanoUsd),
   }
@@ -226,6 +234,8 @@ export function renderPlans({ all, standard }: Plans): Static<typeof PlanView>[]
     default: id === standard,
     monthly_credit_usd: plan.monthly_credit_usd ?? 0,
     max_overrun_usd: plan.max_overrun_usd ?? usdNumber(defaultOverrunNanoUsd(creditOf(plan))),
+    markup_percent: plan.markup_percent ?? 0,
+    request_fee_usd: plan.request_fee_usd ?? 0,
     prepaid: plan.billing !== 'postpaid',
     ...renderLimits(plan),
   }))

@@ -8,6 +8,8 @@ import { storedAttribution } from '../../domain/attribution.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { Hold, SavedResult } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { NanoUsd } from '../../domain/money.ts'
+import { chargeNanoUsd, readStoredPrice } from '../../domain/price/price.ts'
 import { LEASE_GAP_MS, LEASE_MS, type LeaseGuard } from '../../jobs/instance-lease.ts'
 import { databaseTimeIn } from '../../jobs/sql.ts'
 import { reach } from '../../lib/crash-point.ts'
@@ -83,8 +85,9 @@ function sweptRecord(hold: HoldTable, now: number): CompletionRecord {
 }
 
 /** Another process may sweep the same hold: the ledger accepts the first. */
-async function sweep({ committer, terms, outcomeOf, now, log }: SweepInput, hold: AbandonedHold): Promise<Outcome> {
-  const record = sweptRecord(hold, now())
+async function sweep(input: SweepInput, hold: AbandonedHold): Promise<Outcome> {
+  const { committer, terms, outcomeOf, now, log } = input
+  const record = { ...sweptRecord(hold, now()), providerCostNanoUsd: await providerCostOf(input, hold) }
   const kept = await outcomeOf?.(record)
   const unit: SettleUnit = {
     kind: 'settle',
@@ -97,6 +100,19 @@ async function sweep({ committer, terms, outcomeOf, now, log }: SweepInput, hold
   const outcome = await committer.submit(unit)
   if (outcome.kind === 'failed') log.error({ id: hold.id, reason: outcome.message }, 'a hold could not be swept')
   return outcome
+}
+
+/** What the operator owes for the estimated usage; undefined: its charge. */
+async function providerCostOf({ db }: SweepInput, hold: AbandonedHold): Promise<NanoUsd | undefined> {
+  if (hold.byok_fee_ppm !== null) return 0n
+  const price = await db
+    .selectFrom('price_version as sold')
+    .innerJoin('price_version as base', 'base.id', 'sold.base_version')
+    .selectAll('base')
+    .where('sold.id', '=', hold.price_version)
+    .executeTakeFirst()
+  const { prompt_tokens: prompt, completion_tokens: completion, created_at: at } = hold
+  return price && chargeNanoUsd({ prompt, completion, at }, readStoredPrice(price))
 }
 
 /**

@@ -25,7 +25,8 @@ import { type ListedModel, ListedModelSchema, listModel, listVirtual, modelProvi
 const NEAREST_CANDIDATES = 50
 
 interface ModelsRoutesDeps extends Pick<FeatureDeps, 'callerOf' | 'now'> {
-  readonly models: () => ModelBook
+  /** At the prices of a plan. */
+  readonly models: (plan: string) => ModelBook
   /** Of every configured provider, now. */
   readonly status: () => readonly ProviderStatus[]
 }
@@ -47,7 +48,7 @@ const ModelList = Type.Object({
 const listSchema = {
   summary: 'List models',
   description:
-    'Returns the models that this key can use and that have a configured provider, with capabilities and prices.',
+    'Returns the models that this key can use and that have a configured provider, with capabilities and the prices of the account’s plan.',
   tags: ['Models'],
   querystring: ListQuery,
   response: { 200: ModelList },
@@ -71,24 +72,28 @@ export function modelsRoutes({ callerOf, models, status, now }: ModelsRoutesDeps
     ...(model.virtual !== undefined && { virtual: listVirtual(model.virtual, book.find) }),
   })
   const one = (request: FastifyRequest, reply: FastifyReply, id: string): ListedModel => {
-    const model = models().find(id)
-    if (model === undefined || !mayUse(callerOf(request), model)) throw notFound(id, models(), callerOf(request))
+    const caller = callerOf(request)
+    const book = models(caller.plan)
+    const model = book.find(id)
+    if (model === undefined || !mayUse(caller, model)) throw notFound(id, book, caller)
     reply.headers(deprecationHeaders(model, now()) ?? {})
-    return listed(model, models(), modelProviders(status())(model))
+    return listed(model, book, modelProviders(status())(model))
   }
   return async (app) => {
     app.get('/models', { config, schema: listSchema }, async (request) => {
       const { capability, kind, owned_by, client_version } = request.query
       const providersOf = modelProviders(status())
-      const data = models()
-        .all.filter((model) => capability === undefined || model.capabilities[capability])
+      const caller = callerOf(request)
+      const book = models(caller.plan)
+      const data = book.all
+        .filter((model) => capability === undefined || model.capabilities[capability])
         .filter((model) => kind === undefined || model.kind === kind)
         .filter((model) => owned_by === undefined || model.ownedBy === owned_by)
-        .filter((model) => mayUse(callerOf(request), model))
+        .filter((model) => mayUse(caller, model))
       if (request.headers['anthropic-version'] !== undefined) return messagesList(data)
       return {
         object: 'list' as const,
-        data: data.map((model) => listed(model, models(), providersOf(model))),
+        data: data.map((model) => listed(model, book, providersOf(model))),
         ...(client_version !== undefined && { models: codexModels(data) }),
       }
     })

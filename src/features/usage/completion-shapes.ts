@@ -163,6 +163,7 @@ const CompletionView = Type.Object({
   list_cost_usd: Type.Optional(
     usd('Cost at the model’s price, of which `cost_usd` is the fee. Only with `byok`, and unless the process died.'),
   ),
+  provider_cost_usd: Type.Optional(usd('What the operator owes to providers for it. Only for operators.')),
   unbilled_usd: usd('Cost beyond `cost_usd` that was not charged, because the account reached its overrun cap.'),
   price_version: Type.String({ description: 'Version of the price that was charged. A version never changes.' }),
   duration_ms: Type.Integer({ description: 'From the arrival of the request to the end of the answer.' }),
@@ -271,7 +272,7 @@ export const CompletionFileView = Type.String({
 export interface Reading {
   /** Of keys. */
   readonly names: Names
-  /** Of who reads, for messages of providers; undefined: none are shown. */
+  /** Of who reads, for messages of providers and what operators owe to them; undefined: none are shown. */
   readonly rights?: ReadonlySet<Right>
 }
 
@@ -297,6 +298,7 @@ export function renderCompletion(row: CompletionRow, { names, rights }: Reading)
     cost_usd: usdNumber(row.cost_nano_usd),
     usage_source: row.usage_bounded === 1 ? 'bounded' : row.usage_source,
     ...renderByok(row),
+    ...(rights?.has('operator') && { provider_cost_usd: usdNumber(row.provider_cost_nano_usd ?? row.cost_nano_usd) }),
     unbilled_usd: usdNumber(row.unbilled_nano_usd ?? 0n),
     price_version: row.price_version,
     duration_ms: row.duration_ms,

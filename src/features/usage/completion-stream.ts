@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 import { Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { Right } from '../../domain/identity/caller.ts'
 import type { AccountId, CompletionId } from '../../domain/ids.ts'
 import {
   type EventSource,
@@ -64,18 +65,23 @@ export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPlugin
   return async (app) => {
     app.addHook('preClose', async () => listeners.endAll())
     app.get('/usage/completions/stream', route, async (request, reply) => {
-      const { accountId } = callerOf(request)
+      const { accountId, scopes } = callerOf(request)
       const last = lastIdOf(request.headers, request.query.after)
-      const filter = readUntimedFilter(request.query, callerOf(request).accountId)
+      const filter = readUntimedFilter(request.query, accountId)
       // before the response head: a client that receives the head receives everything that ends from then on
       const tail = await openCompletionTail({ db, accountId, filter, now, last, readEveryMs: lookEveryMs })
-      const source = followTail(db, accountId, tail)
+      const source = followTail(db, accountId, { tail, rights: scopes })
       return streamEvents(request, reply, { ...deps, accountId, source, pollIntervalMs: lookEveryMs, scope: SCOPE })
     })
   }
 }
 
-function followTail(db: Kysely<Database>, accountId: AccountId, tail: CompletionTail): EventSource {
+interface Followed {
+  readonly tail: CompletionTail
+  readonly rights: ReadonlySet<Right>
+}
+
+function followTail(db: Kysely<Database>, accountId: AccountId, { tail, rights }: Followed): EventSource {
   let found: readonly CompletionRow[] = []
   return {
     async read() {
@@ -83,15 +89,15 @@ function followTail(db: Kysely<Database>, accountId: AccountId, tail: Completion
       // `found` keeps the rows if the database is unavailable now
       const ids = found.map(({ key_id: id }) => id)
       const names = await namesOfKeys(db, accountId, ids)
-      const events = found.map((row) => renderEvent(row, names))
+      const events = found.map((row) => renderEvent(row, names, rights))
       found = []
       return events
     },
   }
 }
 
-function renderEvent(row: CompletionRow, names: Names): StreamEvent {
-  return { id: row.id, event: 'completion', data: JSON.stringify(renderCompletion(row, { names })) }
+function renderEvent(row: CompletionRow, names: Names, rights: ReadonlySet<Right>): StreamEvent {
+  return { id: row.id, event: 'completion', data: JSON.stringify(renderCompletion(row, { names, rights })) }
 }
 
 /** The header takes precedence: a client that reconnects sends the query of its first request. */

@@ -1,11 +1,12 @@
 /** `GET /usage` by several dimensions or with filters beyond model and key: query, groups, JSON and CSV. */
 import { type Static, Type } from 'typebox'
 import { endUserOf } from '../../domain/attribution.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 import { MODEL_KINDS } from '../../domain/model.ts'
-import { usdNumber, usdText } from '../../domain/money.ts'
+import { usdText } from '../../domain/money.ts'
 import { oneOf } from '../../http/wire-fields.ts'
 import { type CsvField, harmlessText } from '../../lib/table.ts'
+import { NOTHING, plus, renderCounts } from './counts.ts'
 import { type Dimension, type DimensionFilter, type DimensionSums, MAX_GROUPS } from './dimensions.ts'
 import type { Counts } from './queries.ts'
 
@@ -30,7 +31,7 @@ export function readDimensionFilter(query: Static<typeof FilterQuery>, accountId
     keyId: query.key_id as KeyId | undefined,
     provider: query.provider,
     clientRequestId: undefined,
-    teamId: query.team_id,
+    teamId: query.team_id as TeamId | undefined,
     memberId: query.member_id,
     kind: query.kind,
     tag: query.tag,
@@ -55,8 +56,6 @@ export interface DimensionGroups {
   readonly other: (Counts & { readonly groups: number }) | undefined
 }
 
-const NOTHING: Counts = { requests: 0, promptTokens: 0, completionTokens: 0, costNanoUsd: 0n }
-
 export function groupDimensions({ sums, leftOut }: DimensionSums, dimensions: readonly Dimension[]): DimensionGroups {
   const added = new Map<string, Group>()
   let remainder = NOTHING
@@ -78,15 +77,6 @@ export function groupDimensions({ sums, leftOut }: DimensionSums, dimensions: re
   }
 }
 
-function plus(one: Counts, other: Counts): Counts {
-  return {
-    requests: one.requests + other.requests,
-    promptTokens: one.promptTokens + other.promptTokens,
-    completionTokens: one.completionTokens + other.completionTokens,
-    costNanoUsd: one.costNanoUsd + other.costNanoUsd,
-  }
-}
-
 function byCost(one: Group, other: Group): number {
   if (one.costNanoUsd === other.costNanoUsd) return compare(textOf(one), textOf(other))
   return one.costNanoUsd > other.costNanoUsd ? -1 : 1
@@ -100,22 +90,18 @@ function textOf({ values }: Group): string {
   return values.map((value) => value ?? '').join(',')
 }
 
-export function renderDimensionGroups({ groups, other }: DimensionGroups, dimensions: readonly Dimension[]) {
+export function renderDimensionGroups(
+  { groups, other }: DimensionGroups,
+  dimensions: readonly Dimension[],
+  isOperator: boolean,
+) {
   return {
     groups: groups.map((group) => ({
       key: textOf(group),
       keys: Object.fromEntries(dimensions.map((name, at) => [name, group.values[at] ?? null])),
-      ...renderCounts(group),
+      ...renderCounts(group, isOperator),
     })),
-    ...(other === undefined ? {} : { other: { groups: other.groups, ...renderCounts(other) } }),
-  }
-}
-
-function renderCounts(sum: Counts) {
-  return {
-    tokens: sum.promptTokens + sum.completionTokens,
-    requests: sum.requests,
-    cost_usd: usdNumber(sum.costNanoUsd),
+    ...(other === undefined ? {} : { other: { groups: other.groups, ...renderCounts(other, isOperator) } }),
   }
 }
 

@@ -99,7 +99,7 @@ test('groups are by the exact key of a tag, and filters by its exact value', asy
   assert.equal(await one({ tag: 'customer=acme%' }), 0)
   assert.equal(await one({ tag: 'ustomer=acme' }), 0)
   assert.equal(await one({ tag: 'env=prod', provider: 'p1' }), 12)
-  assert.equal(await one({ teamId: 'team_1' }), 20)
+  assert.equal(await one({ teamId: 'team_1' as TeamId }), 20)
   assert.equal(await one({ memberId: 'usr_b' }), 30)
   assert.equal(await one({ sessionId: 's1', endUser: 'f'.repeat(32) }), 0)
   assert.equal(await one({ kind: 'rerank' }), 0)
@@ -138,7 +138,7 @@ test('what comes after the most expensive groups is one, with their exact sum [l
 
 test('a FOCUS file has the names of the specification and the sum of the ledger', async (t) => {
   const { db } = await recorded(t)
-  const [header = [], ...rows] = await focusRows(db, A, PERIOD)
+  const [header = [], ...rows] = await focusRows(db, { accountId: A, period: PERIOD })
   const at = (name: string) => header.indexOf(name)
   assert.ok(['BilledCost', 'EffectiveCost', 'ListCost', 'ChargePeriodStart', 'Tags'].every((name) => at(name) >= 0))
   const nano = (usd: string) => BigInt(usd.replace('.', '').padEnd(usd.indexOf('.') + 9, '0'))

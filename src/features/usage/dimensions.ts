@@ -10,7 +10,7 @@ import type { ModelKind } from '../../domain/model.ts'
 import type { Period } from '../../http/period.ts'
 import { type CompletionFilter, matching } from './completion-list.ts'
 import { DAY_MS, idsBornIn } from './period.ts'
-import { type Counts, unitsSince } from './queries.ts'
+import { type Counts, MARGIN, unitsSince } from './queries.ts'
 
 const NAMES = ['team', 'member', 'key', 'model', 'provider', 'kind', 'session', 'end_user', 'day'] as const
 type Name = (typeof NAMES)[number]
@@ -42,7 +42,6 @@ function isDimension(name: string): name is Dimension {
 }
 
 export interface DimensionFilter extends Omit<CompletionFilter, 'period' | 'status' | 'agentId'> {
-  readonly teamId?: string | undefined
   readonly memberId?: string | undefined
   readonly kind?: string | undefined
 }
@@ -77,6 +76,7 @@ interface SqlRow {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost_nano_usd: bigint
+  readonly margin_nano_usd: bigint
   /** 1: of the most expensive groups. */
   readonly is_kept: number
   /** Of its group, by cost, from 1; of several, the last. */
@@ -114,6 +114,7 @@ export async function sumDimensions(
       promptTokens: Number(row.prompt_tokens),
       completionTokens: Number(row.completion_tokens),
       costNanoUsd: BigInt(row.cost_nano_usd),
+      marginNanoUsd: BigInt(row.margin_nano_usd),
     }))
   const places = rows.reduce((most, { place }) => Math.max(most, Number(place)), 0)
   return { sums, leftOut: Math.max(0, places - MAX_GROUPS) }
@@ -130,13 +131,12 @@ async function sumRows(
   const needsKey = dimensions.includes('member') || filter.memberId !== undefined
   const inner = db
     .selectFrom('completion')
-    .select(['model', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
+    .select(['model', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', MARGIN.as('margin_nano_usd')])
     .select([needsKey ? sql<string>`key_id`.as('key_id') : sql<string>`''`.as('key_id')])
     .select([column(0).as('d0'), column(1).as('d1'), column(2).as('d2')])
     .where('account_id', '=', accountId)
     .where('id', '>', above)
     .where('id', '<', below)
-    .$if(filter.teamId !== undefined, (query) => query.where(sql<boolean>`team_id = ${filter.teamId}`))
     .where(within('created_at', period))
     .$call((query) => matching(query, { ...filter, period, status: undefined, agentId: undefined }))
   const grouped = db
@@ -146,6 +146,7 @@ async function sumRows(
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
     .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
+    .select(({ fn }) => fn.sum<bigint>('margin_nano_usd').as('margin_nano_usd'))
     .groupBy(['model', 'key_id', 'd0', 'd1', 'd2'])
   const needsAll = needsKey || dimensions.includes('kind') || filter.kind !== undefined
   const place = needsAll ? sql<number>`1` : sql<number>`dense_rank() over (order by group_cost desc, d0, d1, d2)`
@@ -157,7 +158,8 @@ async function sumRows(
       marked as (select *, case when place <= ${sql.lit(MAX_GROUPS)} then 1 else 0 end as is_kept from ranked)
       select model, is_kept, ${ifKept('key_id')} as key_id, ${ifKept('d0')} as d0, ${ifKept('d1')} as d1,
         ${ifKept('d2')} as d2, max(place) as place, sum(requests) as requests, sum(prompt_tokens) as prompt_tokens,
-        sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd
+        sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd,
+        sum(margin_nano_usd) as margin_nano_usd
       from marked group by 1, 2, 3, 4, 5, 6`,
   )
 }

@@ -35,6 +35,8 @@ export interface Counts {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanoUsd: NanoUsd
+  /** See `marginOf`. */
+  readonly marginNanoUsd: NanoUsd
 }
 
 export interface UsageSum extends Counts {
@@ -60,6 +62,7 @@ export async function sumUsage(
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
     .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
+    .select(({ fn }) => fn.sum<bigint>('margin_nano_usd').as('margin_nano_usd'))
     .groupBy(['model', 'member', 'unit'])
     .execute()
   return rows.map(({ model, member, unit, ...counts }) => ({ model, member, unit, ...toCounts(counts) }))
@@ -101,6 +104,7 @@ export async function sumAgents(
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
     .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
+    .select(sql<bigint>`sum(${MARGIN})`.as('margin_nano_usd'))
     .where(within('created_at', period))
     .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
     .groupBy('client_request_id')
@@ -108,7 +112,15 @@ export async function sumAgents(
   return rows.map(({ reference, ...counts }) => ({ reference, ...toCounts(counts) }))
 }
 
-const CALL_COLUMNS = ['created_at', 'model', 'key_id', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'] as const
+const CALL_COLUMNS = [
+  'created_at',
+  'model',
+  'key_id',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost_nano_usd',
+  'provider_cost_nano_usd',
+] as const
 
 /**
  * All of the period, and maybe some of the minute before and after. SQLite would read the rows of all agents' calls, whatever
@@ -135,10 +147,14 @@ function agentCalls(db: Kysely<Database>, accountId: AccountId, period: Period) 
 
 /** Notes each price the first time it is seen: usage rows name it for ever. `now` is Unix milliseconds. */
 export async function recordPriceVersions(db: Kysely<Database>, models: readonly Model[], now: number): Promise<void> {
-  const rows = models.flatMap(({ id: model, price, priceVersion, pricePeriods }) => {
-    const current = price === undefined || priceVersion === undefined ? [] : [{ price, version: priceVersion }]
+  const rows = models.flatMap(({ id: model, price, priceVersion, basePrice, pricePeriods }) => {
+    const current =
+      price === undefined || priceVersion === undefined ? [] : [{ price, version: priceVersion, base: basePrice }]
     const all = pricePeriods ?? current
-    return all.map((each) => ({ id: each.version, model, ...storePrice(each.price), first_seen_at: now }))
+    return all.map(({ version: id, base, ...each }) => ({
+      ...{ id, model, ...storePrice(each.price), first_seen_at: now },
+      base_version: base?.version ?? null,
+    }))
   })
   const known = await db.selectFrom('price_version').select('id').execute()
   const knownIds = new Set(known.map(({ id }) => id))
@@ -160,7 +176,7 @@ function daySums(db: Kysely<Database>, accountId: AccountId, { days, by, filter,
   return db
     .selectFrom('usage_rollup')
     .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`day`, hour: NO_UNIT })])
-    .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
+    .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'])
     .where('account_id', '=', accountId)
     .where(within('day', days))
     .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
@@ -174,7 +190,7 @@ function hourSums(
   return db
     .selectFrom('usage_hour')
     .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`hour / 24`, hour: sql<number>`hour` })])
-    .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
+    .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'])
     .where('account_id', '=', accountId)
     .where(within('hour', hours))
     .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
@@ -190,6 +206,7 @@ function rowSums(
     .selectFrom('completion')
     .select(['model', memberOf(by), unitOf(interval, { day: unitsSince(DAY_MS), hour: unitsSince(HOUR_MS) })])
     .select([sql<number>`1`.as('requests'), 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
+    .select(MARGIN.as('margin_nano_usd'))
     .where('account_id', '=', accountId)
     .where('id', '>', above)
     .where('id', '<', below)
@@ -212,15 +229,20 @@ function memberOf(by: Dimension | undefined) {
   return (by === 'key' ? sql<string>`key_id` : sql<string>`''`).as('member')
 }
 
+/** Of a row of `completion`; the same as `marginOf`. */
+export const MARGIN = sql<NanoUsd>`cost_nano_usd - coalesce(provider_cost_nano_usd, cost_nano_usd)`
+
 interface CountColumns {
   readonly requests: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost_nano_usd: NanoUsd
+  readonly margin_nano_usd: NanoUsd
 }
 
 /** Counts are numbers here, whatever the database gives. */
 function toCounts(row: CountColumns): Counts {
   const { prompt_tokens: promptTokens, completion_tokens: completionTokens, cost_nano_usd: costNanoUsd } = row
-  return { requests: Number(row.requests), promptTokens, completionTokens, costNanoUsd }
+  const { requests, margin_nano_usd: marginNanoUsd } = row
+  return { requests: Number(requests), promptTokens, completionTokens, costNanoUsd, marginNanoUsd }
 }

@@ -9,6 +9,7 @@ import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import type { CsvField } from '../../lib/table.ts'
+import { NOTHING, plus, renderCounts, tokensOf } from './counts.ts'
 import { DIMENSION_FILTERS } from './dimension-report.ts'
 import type { Names } from './names.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
@@ -152,17 +153,6 @@ function addUp<One extends Counts>(sums: readonly One[], keyOf: (sum: One) => st
   return [...added.values()]
 }
 
-const NOTHING: Counts = { requests: 0, promptTokens: 0, completionTokens: 0, costNanoUsd: 0n }
-
-function plus(one: Counts, other: Counts): Counts {
-  return {
-    requests: one.requests + other.requests,
-    promptTokens: one.promptTokens + other.promptTokens,
-    completionTokens: one.completionTokens + other.completionTokens,
-    costNanoUsd: one.costNanoUsd + other.costNanoUsd,
-  }
-}
-
 function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
@@ -214,10 +204,12 @@ export const ReportQuery = Type.Object({
   ),
 })
 
+const MARGIN = 'Of the costs, what is left when the providers are paid. Only for operators.'
 const COUNTS = {
   tokens: Type.Integer({ description: 'Prompt and completion tokens.' }),
   requests: Type.Integer({ description: 'Number of completions, including failed and free ones.' }),
   cost_usd: usd('Exact sum of the costs of the completions.'),
+  margin_usd: Type.Optional(usd(MARGIN)),
 }
 
 export const ReportView = Type.Object({
@@ -228,6 +220,7 @@ export const ReportView = Type.Object({
   total_completion_tokens: Type.Integer({ description: 'Completion tokens.' }),
   total_requests: COUNTS.requests,
   total_cost_usd: usd('Exact sum of the costs of the completions.'),
+  total_margin_usd: Type.Optional(usd(MARGIN)),
   credit_remaining_usd: Type.Number({
     description: 'Current balance. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent.',
   }),
@@ -297,10 +290,11 @@ interface ReportContext {
   readonly unlimitedCreditUsd: number
   /** Of what the groups are of; undefined: they have none. */
   readonly names: Names | undefined
+  readonly isOperator: boolean
 }
 
 export function renderReport(report: Report, context: ReportContext): Static<typeof ReportView> {
-  const { period, credit, names, unlimitedCreditUsd } = context
+  const { period, credit, names, unlimitedCreditUsd, isOperator } = context
   const { total, models, groups, series } = report
   const { remainingNanoUsd: remaining, heldNanoUsd } = credit
   return {
@@ -311,6 +305,7 @@ export function renderReport(report: Report, context: ReportContext): Static<typ
     total_completion_tokens: total.completionTokens,
     total_requests: total.requests,
     total_cost_usd: usdNumber(total.costNanoUsd),
+    ...(isOperator && { total_margin_usd: usdNumber(total.marginNanoUsd) }),
     credit_remaining_usd: remaining === undefined ? unlimitedCreditUsd : usdNumber(remaining),
     unlimited: remaining === undefined,
     held_usd: usdNumber(heldNanoUsd),
@@ -319,7 +314,7 @@ export function renderReport(report: Report, context: ReportContext): Static<typ
       tokens: tokensOf(sum),
       cost_usd: usdNumber(sum.costNanoUsd),
     })),
-    ...(groups === undefined ? {} : { groups: groups.map((sum) => renderGroup(sum, names)) }),
+    ...(groups === undefined ? {} : { groups: groups.map((sum) => renderGroup(sum, names, isOperator)) }),
     ...(series === undefined ? {} : { series: series.map(renderSeries) }),
   }
 }
@@ -330,21 +325,13 @@ export function reportRows(sums: readonly Sum[]): readonly (readonly CsvField[])
   return [['group', 'tokens', 'requests', 'cost_usd'], ...rows]
 }
 
-function renderGroup(sum: Sum, names: Names | undefined) {
+function renderGroup(sum: Sum, names: Names | undefined, isOperator: boolean) {
   const { key } = sum
-  return { key, ...(names === undefined ? {} : { name: names.get(key) ?? null }), ...renderCounts(sum) }
+  return { key, ...(names === undefined ? {} : { name: names.get(key) ?? null }), ...renderCounts(sum, isOperator) }
 }
 
 function renderSeries(sum: SeriesSum) {
   const { at, key, promptTokens, completionTokens } = sum
   const tokens = { prompt_tokens: promptTokens, completion_tokens: completionTokens }
   return { at: isoTime(at), key, ...renderCounts(sum), ...tokens }
-}
-
-function renderCounts(sum: Sum) {
-  return { tokens: tokensOf(sum), requests: sum.requests, cost_usd: usdNumber(sum.costNanoUsd) }
-}
-
-function tokensOf({ promptTokens, completionTokens }: Counts): number {
-  return promptTokens + completionTokens
 }

@@ -80,14 +80,15 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
       const { group_by: groups, format } = request.query
-      const { accountId: id, plan } = callerOf(request)
+      const { accountId: id, plan, scopes } = callerOf(request)
+      const isOperator = scopes.has('operator')
       const period = parsePeriod(request.query, defaultPeriod(request.query, now()))
       const grouping = groupingOf(groups)
       if (format === 'focus') return sendCsv(reply, await focusRows(db, id, period), fileName(period, 'focus'))
       if ((groups !== undefined && grouping === undefined) || hasDimensionFilter(request.query)) {
-        const { rows, view } = await readDimensions(db, id, { query: request.query, period, kindOf })
+        const { rows, view } = await readDimensions(db, id, { query: request.query, period, kindOf, isOperator })
         if (format === 'csv') return sendCsv(reply, rows, fileName(period, 'dimensions'))
-        const context = { period, names: undefined, credit: await credit.read({ id, plan }) }
+        const context = { period, names: undefined, isOperator, credit: await credit.read({ id, plan }) }
         return {
           ...renderReport(view.report, { ...context, unlimitedCreditUsd: unlimitedCreditUsd(plan) }),
           ...view.groups,
@@ -97,7 +98,8 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
       if (format !== 'csv') {
         const names = await namesOf(db, id, { grouping, groups: report.groups })
         const account = await credit.read({ id, plan })
-        return renderReport(report, { period, names, credit: account, unlimitedCreditUsd: unlimitedCreditUsd(plan) })
+        const context = { period, names, isOperator, credit: account, unlimitedCreditUsd: unlimitedCreditUsd(plan) }
+        return renderReport(report, context)
       }
       return sendCsv(reply, reportRows(report.groups ?? report.models), fileName(period, grouping))
     })
@@ -115,9 +117,14 @@ interface DimensionRequest {
   readonly query: Static<typeof ReportQuery>
   readonly period: Period
   readonly kindOf: (model: string) => ModelKind
+  readonly isOperator: boolean
 }
 
-async function readDimensions(db: Kysely<Database>, accountId: AccountId, { query, period, kindOf }: DimensionRequest) {
+async function readDimensions(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { query, period, kindOf, isOperator }: DimensionRequest,
+) {
   if (query.interval !== undefined)
     throw new GatewayError('invalid_value', "'interval' does not go with these groups or filters.", {
       param: 'interval',
@@ -130,7 +137,7 @@ async function readDimensions(db: Kysely<Database>, accountId: AccountId, { quer
   const report = buildReport(models, { grouping: undefined, interval: undefined, agents: [], kindOf })
   return {
     rows: dimensionRows(groups, dimensions),
-    view: { report, groups: query.group_by === undefined ? {} : renderDimensionGroups(groups, dimensions) },
+    view: { report, groups: query.group_by === undefined ? {} : renderDimensionGroups(groups, dimensions, isOperator) },
   }
 }
 

@@ -7,7 +7,15 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
 import { type AccountId, completionIdFloor } from '../../../domain/ids.ts'
 import { type ChainState, compareEnd, LATE_NOTE, newChain, replayRow, type Snapshot, takeSnapshot } from './chain.ts'
-import { checkCharge, checkCorrection, checkCost, lateCorrections, linksOf, type PriceBook } from './charges.ts'
+import {
+  checkCharge,
+  checkCorrection,
+  checkCost,
+  checkProviderCost,
+  lateCorrections,
+  linksOf,
+  type PriceBook,
+} from './charges.ts'
 import type { Finding, Report } from './finding.ts'
 import {
   type AuditedInvoice,
@@ -222,6 +230,7 @@ function auditCharge({ audit, prices, report }: Context, row: AuditedRow, laterN
   }
   if (!isFirstCharge(row)) return
   checkCost(row, id, prices, report)
+  checkProviderCost(row, id, prices, report)
   checkCharge(row, laterNanoUsd, report)
   const hour = String(Math.floor(row.row_created_at / HOUR_MS))
   const sum = audit.charged[hour]
@@ -282,7 +291,10 @@ async function stepHours(context: Context): Promise<void> {
     db,
     free.map((row) => row.row_price_version),
   )
-  for (const row of free) checkCost(row, row.id, prices, report)
+  for (const row of free) {
+    checkCost(row, row.id, prices, report)
+    checkProviderCost(row, row.id, prices, report)
+  }
   audit.hours = { start: window.end, end: hours.end }
 }
 

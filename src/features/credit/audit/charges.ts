@@ -11,6 +11,8 @@ import { type AuditedUsage, costOf, fixedFees, highestCost, type Tariff } from '
 export interface KnownPrice {
   readonly model: string
   readonly tariff: Tariff
+  /** The version below it, which providers charge; undefined: itself. */
+  readonly base: string | undefined
 }
 
 /** Prices by version. Versions are immutable; unknown ones are read on demand. */
@@ -22,15 +24,23 @@ export interface PriceBook {
 
 export function createPriceBook(): PriceBook {
   const prices = new Map<string, KnownPrice>()
-  return {
+  const book: PriceBook = {
     find: (version) => prices.get(version),
     async learn(db, versions) {
       const unknown = [...new Set(versions)].filter((version) => !prices.has(version))
       if (unknown.length === 0) return
       const rows = await db.selectFrom('price_version').selectAll().where('id', 'in', unknown).execute()
-      for (const row of rows) prices.set(row.id, { model: row.model, tariff: tariffOf(row) })
+      for (const row of rows) {
+        const { id, model, base_version: base } = row
+        prices.set(id, { model, tariff: tariffOf(row), base: base ?? undefined })
+      }
+      await book.learn(
+        db,
+        rows.flatMap(({ base_version: base }) => base ?? []),
+      )
     },
   }
+  return book
 }
 
 interface StoredTariff {
@@ -68,6 +78,7 @@ export type UsageRow = Pick<
   | 'usage_source'
   | 'usage_detail'
   | 'unbilled_nano_usd'
+  | 'provider_cost_nano_usd'
 >
 
 export function usageOf(row: UsageRow): AuditedUsage {
@@ -110,6 +121,17 @@ export function checkCost(row: UsageRow, id: string, prices: PriceBook, report: 
     if (row.row_cost_nano_usd <= highestCost(usage, price.tariff)) return
   }
   report('cost', id, expected, row.row_cost_nano_usd)
+}
+
+/** What the operator owes to providers is the usage at their price, and nothing where the account pays them itself. */
+export function checkProviderCost(row: UsageRow, id: string, prices: PriceBook, report: Report): void {
+  const { provider_cost_nano_usd: owed, status, usage_source: source } = row
+  if (owed === null || status === 'failed' || (status === 'incomplete' && source === 'estimated')) return
+  const base = prices.find(prices.find(row.row_price_version)?.base ?? row.row_price_version)
+  const usage = usageOf(row)
+  if (base === undefined) return
+  const expected = usage.byok === undefined ? costOf(usage, base.tariff) : 0n
+  if (owed !== expected) report('cost', `${id} at its provider`, expected, owed)
 }
 
 /**

@@ -42,13 +42,15 @@ export interface AuditedRow {
   readonly usage_detail: string | null
   /** The cost above the overrun cap, which is not charged. */
   readonly unbilled_nano_usd: bigint | null
+  /** Null: the charge. */
+  readonly provider_cost_nano_usd: bigint | null
 }
 
 /** The columns from which the cost of a completion is computed. */
 export const USAGE_COLUMNS = sql.raw(`c.model as row_model, c.key_id as row_key_id,
   c.price_version as row_price_version, c.cost_nano_usd as row_cost_nano_usd, c.created_at as row_created_at,
   c.prompt_tokens, c.completion_tokens, c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.status,
-  c.usage_source, c.usage_detail, c.unbilled_nano_usd`)
+  c.usage_source, c.usage_detail, c.unbilled_nano_usd, c.provider_cost_nano_usd`)
 
 export async function readPage(
   db: Kysely<Database>,

@@ -68,12 +68,14 @@ interface ComparedRow {
   readonly prompt_tokens: number
   readonly completion_tokens: number
   readonly cost_nano_usd: bigint
+  readonly margin_nano_usd: bigint
   /** Completions that cost something. */
   readonly charged: number
   readonly sum_requests: number
   readonly sum_prompt_tokens: number
   readonly sum_completion_tokens: number
   readonly sum_cost_nano_usd: bigint
+  readonly sum_margin_nano_usd: bigint
 }
 
 /** Aggregates a union of both sides: SQLite executes a full join as a nested loop. */
@@ -84,16 +86,19 @@ function compare(db: Kysely<Database>, id: AccountId, { start, end }: Hours, tol
       select hour, key_id, model, sum(requests) as requests, sum(prompt_tokens) as prompt_tokens,
         sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd, sum(charged) as charged,
         sum(sum_requests) as sum_requests, sum(sum_prompt_tokens) as sum_prompt_tokens,
-        sum(sum_completion_tokens) as sum_completion_tokens, sum(sum_cost_nano_usd) as sum_cost_nano_usd
+        sum(sum_completion_tokens) as sum_completion_tokens, sum(sum_cost_nano_usd) as sum_cost_nano_usd,
+        sum(margin_nano_usd) as margin_nano_usd, sum(sum_margin_nano_usd) as sum_margin_nano_usd
       from (select created_at / ${sql.lit(HOUR_MS)} as hour, key_id, model, 1 as requests, prompt_tokens,
           completion_tokens, cost_nano_usd, case when cost_nano_usd > 0 then 1 else 0 end as charged,
-          0 as sum_requests, 0 as sum_prompt_tokens, 0 as sum_completion_tokens, 0 as sum_cost_nano_usd
+          0 as sum_requests, 0 as sum_prompt_tokens, 0 as sum_completion_tokens, 0 as sum_cost_nano_usd,
+          cost_nano_usd - coalesce(provider_cost_nano_usd, cost_nano_usd) as margin_nano_usd, 0 as sum_margin_nano_usd
         from completion
         where account_id = ${id} and id > ${completionIdFloor(start * HOUR_MS - toleranceMs)}
           and id < ${completionIdFloor(end * HOUR_MS + toleranceMs)}
           and created_at >= ${start * HOUR_MS} and created_at < ${end * HOUR_MS}
         union all
-        select hour, key_id, model, 0, 0, 0, 0, 0, requests, prompt_tokens, completion_tokens, cost_nano_usd
+        select hour, key_id, model, 0, 0, 0, 0, 0, requests, prompt_tokens, completion_tokens, cost_nano_usd, 0,
+          margin_nano_usd
         from usage_hour where account_id = ${id} and hour >= ${start} and hour < ${end}) as parts
       group by hour, key_id, model`,
   )
@@ -137,16 +142,21 @@ function agrees(row: ComparedRow, keptFrom: number): boolean {
     [row.completion_tokens, row.sum_completion_tokens],
     [row.cost_nano_usd, row.sum_cost_nano_usd],
   ]
+  if (row.hour >= keptFrom && row.margin_nano_usd !== row.sum_margin_nano_usd) return false
   return pairs.every(([rows, sum]) => (row.hour < keptFrom ? rows <= sum : rows === sum))
 }
 
 function reportHour(row: ComparedRow, report: Report): void {
-  const text = (requests: number, tokens: number, cost: bigint) => `${requests} requests, ${tokens} tokens, ${cost}`
+  const text = (requests: number, tokens: number, [cost, margin]: readonly [bigint, bigint]) =>
+    `${requests} requests, ${tokens} tokens, ${cost}, margin ${margin}`
   report(
     'rollup_hour',
     `${hourName(row.hour)} ${row.model} ${row.key_id}`,
-    text(row.requests, row.prompt_tokens + row.completion_tokens, row.cost_nano_usd),
-    text(row.sum_requests, row.sum_prompt_tokens + row.sum_completion_tokens, row.sum_cost_nano_usd),
+    text(row.requests, row.prompt_tokens + row.completion_tokens, [row.cost_nano_usd, row.margin_nano_usd]),
+    text(row.sum_requests, row.sum_prompt_tokens + row.sum_completion_tokens, [
+      row.sum_cost_nano_usd,
+      row.sum_margin_nano_usd,
+    ]),
   )
 }
 
@@ -178,15 +188,17 @@ export async function compareDays(db: Kysely<Database>, id: AccountId, days: Hou
     sql<DayRow>`
       select day, key_id, model, sum(cost_nano_usd) as hours_nano_usd, sum(day_cost) as day_nano_usd
       from (select hour / ${sql.lit(DAY_HOURS)} as day, key_id, model, requests, prompt_tokens, completion_tokens,
-          cost_nano_usd, 0 as day_requests, 0 as day_prompt, 0 as day_completion, 0 as day_cost
+          cost_nano_usd, margin_nano_usd, 0 as day_requests, 0 as day_prompt, 0 as day_completion, 0 as day_cost, 0 as day_margin
         from usage_hour
         where account_id = ${id} and hour >= ${days.start * DAY_HOURS} and hour < ${days.end * DAY_HOURS}
         union all
-        select day, key_id, model, 0, 0, 0, 0, requests, prompt_tokens, completion_tokens, cost_nano_usd
+        select day, key_id, model, 0, 0, 0, 0, 0, requests, prompt_tokens, completion_tokens, cost_nano_usd,
+          margin_nano_usd
         from usage_rollup where account_id = ${id} and day >= ${days.start} and day < ${days.end}) as parts
       group by day, key_id, model
       having sum(requests) <> sum(day_requests) or sum(prompt_tokens) <> sum(day_prompt)
-        or sum(completion_tokens) <> sum(day_completion) or sum(cost_nano_usd) <> sum(day_cost)`,
+        or sum(completion_tokens) <> sum(day_completion) or sum(cost_nano_usd) <> sum(day_cost)
+        or sum(margin_nano_usd) <> sum(day_margin)`,
   )
   for (const row of rows) {
     const date = new Date(row.day * DAY_HOURS * HOUR_MS).toISOString().slice(0, 10)

@@ -156,6 +156,7 @@ export const COMPLETIONS: Insertion<CompletionRecord> = {
     text('client_request_id', ({ clientRequestId }) => clientRequestId),
     whole('usage_bounded', ({ usageSource }) => (usageSource === 'bounded' ? 1 : undefined)),
     whole('unbilled_nano_usd', ({ unbilledNanoUsd }) => unbilledNanoUsd),
+    whole('provider_cost_nano_usd', ({ providerCostNanoUsd }) => providerCostNanoUsd),
     text('attempt_log', ({ attemptLog }) => attemptLogText(attemptLog)),
     text('usage_detail', ({ usageDetail }) => usageDetailText(usageDetail)),
     text('price_rule', ({ priceRule }) => priceRule),
@@ -236,7 +237,7 @@ export const ENTRY_KEYS: Insertion<KeyedEntry & EntryKey> = {
 }
 
 /** The columns of a rollup that grow with each completion. */
-export const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd']
+export const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd']
 
 /** Adds to the rollup of an hour or a day. */
 function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
@@ -252,6 +253,7 @@ function sumsBy(table: string, unit: 'hour' | 'day'): Insertion<UsageSum> {
       whole('prompt_tokens', (sum) => sum.promptTokens),
       whole('completion_tokens', (sum) => sum.completionTokens),
       whole('cost_nano_usd', (sum) => sum.costNanoUsd),
+      whole('margin_nano_usd', (sum) => sum.marginNanoUsd),
     ],
     rest: `on conflict (account_id, ${unit}, key_id, model) do update set ${changes.join(', ')}`,
   }
@@ -317,6 +319,7 @@ export type ChargedRow = Pick<
   | 'completion_tokens'
   | 'cost_nano_usd'
   | 'unbilled_nano_usd'
+  | 'provider_cost_nano_usd'
   | 'status'
   | 'usage_source'
 >
@@ -337,6 +340,7 @@ export function priorCharge(row: ChargedRow, entry: PriorCharge['entry']): Prior
     completionTokens: row.completion_tokens,
     costNanoUsd: row.cost_nano_usd,
     unbilledNanoUsd: row.unbilled_nano_usd ?? undefined,
+    providerCostNanoUsd: row.provider_cost_nano_usd ?? undefined,
     status: row.status,
     usageSource: row.usage_source,
     entry,

@@ -123,6 +123,7 @@ export interface PriorCharge
     | 'completionTokens'
     | 'costNanoUsd'
     | 'unbilledNanoUsd'
+    | 'providerCostNanoUsd'
     | 'status'
     | 'usageSource'
   > {

@@ -1,6 +1,7 @@
 /** Adds up what a batch contributes to the hourly and daily rollups, so that each row is written once. */
 import type { CompletionRecord } from '../../../domain/completion.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
+import { marginOf } from '../../../domain/price/markup.ts'
 
 const HOUR_MS = 3_600_000
 const HOURS_A_DAY = 24
@@ -12,6 +13,7 @@ export interface UsageSum extends Pick<CompletionRecord, 'accountId' | 'keyId' |
   promptTokens: number
   completionTokens: number
   costNanoUsd: NanoUsd
+  marginNanoUsd: NanoUsd
 }
 
 /** By dimension. */
@@ -20,7 +22,8 @@ export type UsageSums = Map<string, UsageSum>
 export function addToHours(hours: UsageSums, record: CompletionRecord): void {
   const { accountId, keyId, model, promptTokens, completionTokens, costNanoUsd } = record
   const unit = Math.floor(record.createdAt / HOUR_MS)
-  add(hours, { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd })
+  const marginNanoUsd = marginOf(record)
+  add(hours, { accountId, keyId, model, unit, requests: 1, promptTokens, completionTokens, costNanoUsd, marginNanoUsd })
 }
 
 /** Returns how a correction changes the rollups of its completion; parts may be negative. */
@@ -36,12 +39,13 @@ export function addCorrection(changes: UsageSums, record: CompletionRecord, befo
     promptTokens: record.promptTokens - before.promptTokens,
     completionTokens: record.completionTokens - before.completionTokens,
     costNanoUsd: record.costNanoUsd - before.costNanoUsd,
+    marginNanoUsd: marginOf(record) - marginOf(before),
   })
 }
 
 export type CountedUsage = Pick<
   CompletionRecord,
-  'keyId' | 'model' | 'createdAt' | 'promptTokens' | 'completionTokens' | 'costNanoUsd'
+  'keyId' | 'model' | 'createdAt' | 'promptTokens' | 'completionTokens' | 'costNanoUsd' | 'providerCostNanoUsd'
 >
 
 export function daysOf(hours: UsageSums): UsageSums {
@@ -62,4 +66,5 @@ function add(sums: UsageSums, part: UsageSum): void {
   sum.promptTokens += part.promptTokens
   sum.completionTokens += part.completionTokens
   sum.costNanoUsd += part.costNanoUsd
+  sum.marginNanoUsd += part.marginNanoUsd
 }

@@ -20,7 +20,10 @@ export type SpoolRecord =
   | { readonly kind: 'end' }
 
 interface StoredUnit {
-  readonly record: Omit<CompletionRecord, 'costNanoUsd'> & { readonly costNanoUsd: string }
+  readonly record: Omit<CompletionRecord, 'costNanoUsd' | 'providerCostNanoUsd'> & {
+    readonly costNanoUsd: string
+    readonly providerCostNanoUsd?: string
+  }
   readonly terms: {
     readonly billing: PlanTerms['billing']
     readonly monthlyCreditNanoUsd: string
@@ -41,9 +44,13 @@ export function releasedText(id: CompletionId): string {
 }
 
 export function unitText(kind: 'settled' | 'intent', unit: SettleUnit): string {
-  const { terms } = unit
+  const { terms, record } = unit
   const stored = {
-    record: { ...unit.record, costNanoUsd: String(unit.record.costNanoUsd) },
+    record: {
+      ...record,
+      costNanoUsd: String(record.costNanoUsd),
+      providerCostNanoUsd: textOfAmount(record.providerCostNanoUsd),
+    },
     terms: {
       billing: terms.billing,
       monthlyCreditNanoUsd: String(terms.monthlyCreditNanoUsd),
@@ -82,11 +89,13 @@ function amountOf<Name extends string>(name: Name, text: string | undefined): { 
 
 function parseUnit(content: unknown): SettleUnit | undefined {
   if (!isRecord(content) || !isRecord(content['record']) || !isRecord(content['terms'])) return undefined
-  const { record, terms, unrecorded, promisedNanoUsd, kept } = content as unknown as StoredUnit // its checksum is valid, so it was written so
+  const { record: stored, terms, unrecorded, promisedNanoUsd, kept } = content as unknown as StoredUnit // its checksum is valid, so it was written so
+  const { providerCostNanoUsd, ...record } = stored
   return {
     kind: 'settle',
     record: {
       ...record,
+      ...amountOf('providerCostNanoUsd', providerCostNanoUsd),
       finishReason: record.finishReason,
       firstByteMs: record.firstByteMs,
       attemptLog: record.attemptLog, // earlier releases wrote no such field

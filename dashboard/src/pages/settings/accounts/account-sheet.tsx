@@ -80,6 +80,7 @@ function Figures({ account }: { readonly account: Account }) {
         { label: 'Balance', value: <Usd value={account.balance_usd} exact /> },
         { label: 'Held by requests', value: <Usd value={account.held_usd} exact /> },
         { label: 'Spent this month', value: <Usd value={account.spent_this_month_usd} exact /> },
+        { label: 'Margin this month', value: <Usd value={account.margin_this_month_usd} exact /> },
         { label: 'Members', value: <Tokens value={account.members} /> },
         { label: 'Created', value: <Time iso={account.created_at} /> },
       ]}

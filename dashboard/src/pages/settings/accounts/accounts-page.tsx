@@ -176,6 +176,13 @@ const COLUMNS: readonly Column<Account>[] = [
     align: 'right',
     cell: ({ spent_this_month_usd }) => <Usd value={spent_this_month_usd} />,
   },
+  {
+    id: 'margin',
+    header: 'Margin this month',
+    align: 'right',
+    hideBelow: 'lg',
+    cell: ({ margin_this_month_usd }) => <Usd value={margin_this_month_usd} />,
+  },
   { id: 'members', header: 'Members', align: 'right', cell: ({ members }) => <Tokens value={members} /> },
 ]
 

@@ -59,7 +59,8 @@ left join key_spending on key_spending.account_id = found.account_id and key_spe
 const READ_CHARGED: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
   sql: `select completion.account_id, completion.id, completion.key_id, model, completion.created_at, prompt_tokens,
-  completion_tokens, cost_nano_usd, unbilled_nano_usd, status, usage_source, entry.number, entry.created_at as entered_at, entry.budgets
+  completion_tokens, cost_nano_usd, unbilled_nano_usd, provider_cost_nano_usd, status, usage_source, entry.number,
+  entry.created_at as entered_at, entry.budgets
 from ${rowsOf(HOLD_KEY_COLUMNS, 'asked')}
 join completion on completion.account_id = asked.account_id and completion.id = asked.id
 left join lateral (

@@ -270,7 +270,7 @@ function setEstimate(connection: ProgramConnection, estimate: RunningEstimate): 
 
 /** Entries are looked for from the newest on: an estimate is seldom corrected long after it was charged. */
 const SELECT_CHARGED = `select key_id, model, created_at, prompt_tokens, completion_tokens, cost_nano_usd,
-  unbilled_nano_usd, status, usage_source
+  unbilled_nano_usd, provider_cost_nano_usd, status, usage_source
 from completion where account_id = ? and id = ?`
 
 const SELECT_CHARGE = `with recursive entry (number, created_at, budgets) as (
@@ -382,15 +382,15 @@ const CHANGE_DAY = changeOfSum('usage_rollup', 'day')
 
 function changeOfSum(table: string, unit: string): string {
   return `update ${table} set prompt_tokens = prompt_tokens + ?, completion_tokens = completion_tokens + ?,
-  cost_nano_usd = cost_nano_usd + ?
+  cost_nano_usd = cost_nano_usd + ?, margin_nano_usd = margin_nano_usd + ?
 where account_id = ? and ${unit} = ? and key_id = ? and model = ?`
 }
 
 function changeSum(connection: ProgramConnection, sql: string, change: UsageSum): void {
-  const { accountId, unit, keyId, model, promptTokens, completionTokens, costNanoUsd } = change
+  const { accountId, unit, keyId, model, promptTokens, completionTokens, costNanoUsd, marginNanoUsd } = change
   const changes = connection
     .prepare(sql)
-    .run(promptTokens, completionTokens, costNanoUsd, accountId, unit, keyId, model)
+    .run(promptTokens, completionTokens, costNanoUsd, marginNanoUsd, accountId, unit, keyId, model)
   if (changes !== 1) throw new Error(`A completion of ${accountId} is missing from the rollups.`)
 }
 

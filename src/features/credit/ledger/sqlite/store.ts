@@ -151,6 +151,7 @@ function settleRow({ kind, record, terms, unrecorded, kept, promisedNanoUsd }: S
     record.teamId,
     record.attribution,
     record.requestId,
+    record.providerCostNanoUsd,
   ] as const
 }
 
@@ -189,5 +190,6 @@ function recordOf(row: SettleRow): SettleUnit['record'] {
     teamId: row[30],
     attribution: row[31],
     requestId: row[32],
+    providerCostNanoUsd: row[33],
   }
 }
