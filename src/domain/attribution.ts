@@ -97,7 +97,9 @@ export function attributionOf({ caller, headers, body }: AttributionSources): Re
   const tags = new Map([...(defaults ?? NONE).map(splitTag), ...(ofHeader ?? [])])
   const ignored = addMetadata(tags, metadata, ofHeader)
   if (tags.size > MAX_TAGS)
-    throw invalidTags(`A request has at most ${MAX_TAGS} tags; this one has ${tags.size} with those of its key.`)
+    throw invalidTags(
+      `A request has at most ${MAX_TAGS} tags; this one has ${tags.size} with those of its key and team.`,
+    )
   const missing = requireTags?.find((key) => !tags.has(key))
   if (missing !== undefined) throw missingTag(missing)
   const name = [safety, user, isRecord(metadata) ? metadata['user_id'] : undefined].find(isName)
@@ -145,13 +147,13 @@ function parseTags(text: string): ReadonlyMap<string, string> {
 }
 
 /** Empty without an `=`. */
-function splitTag(tag: string): readonly [key: string, value: string] {
+export function splitTag(tag: string): readonly [key: string, value: string] {
   const at = tag.indexOf('=')
   return at === -1 ? [tag, ''] : [tag.slice(0, at), tag.slice(at + 1)]
 }
 
 /** Returns the tags as `key=value`, sorted by key. */
-function tagTexts(tags: ReadonlyMap<string, string>): readonly string[] {
+export function tagTexts(tags: ReadonlyMap<string, string>): readonly string[] {
   return [...tags].map(([key, value]) => `${key}=${value}`).toSorted()
 }
 
@@ -160,7 +162,7 @@ function invalidTags(message: string): GatewayError {
 }
 
 function missingTag(key: string): GatewayError {
-  const message = `This API key requires the tag '${key}'. Send it as '${TAGS_HEADER}: ${key}=…' or in 'metadata'.`
+  const message = `The API key or the team of this request requires the tag '${key}'. Send it as '${TAGS_HEADER}: ${key}=…' or in 'metadata'.`
   return new GatewayError('missing_field', message, { param: TAGS_HEADER })
 }
 

@@ -19,9 +19,9 @@ import {
 } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { effectiveTags } from '../../http/fields/tags.ts'
 import { type AddressRange, includesAddress, parseAddressRange } from '../../lib/ip-address.ts'
 import { isLimited, rightsOfScopes, withoutDelegation } from './key.ts'
-import { effectiveTags } from './tags.ts'
 
 /** An active key without its secret. */
 export interface ActiveKey {
@@ -94,7 +94,7 @@ function keyRows(db: Kysely<Database>) {
     .select(['scopes', 'ip_allowlist', 'api_key.models', 'api_key.requests_per_minute'])
     .select(['api_key.expires_at', 'revoked_at', 'api_key.disabled_at'])
     .select(['api_key.team_id', 'team.archived_at as team_archived_at', 'team.models as team_models', 'team.endpoints'])
-    .select('team.data_policy as team_policy')
+    .select(['team.data_policy as team_policy', 'team.tags as team_tags', 'team.require_tags as team_require_tags'])
     .select(['team.requests_per_minute as team_requests_per_minute', 'team_member.role as team_role'])
     .select([
       'monthly_budget_nano_usd',
@@ -156,7 +156,7 @@ function toActiveKey(row: KeyRow, { above, bounds }: Bounds): ActiveKey {
       row.team_policy,
       ...[row, ...above].map(({ data_policy }) => data_policy),
     ]),
-    ...effectiveTags([row, ...above]),
+    ...effectiveTags([row, ...above, { tags: row.team_tags, require_tags: row.team_require_tags }]),
     providerCredentials: row.provider_credentials ?? undefined,
     guardrails: row.guardrails ?? undefined,
     contentCapture: activeCapture(row.content_capture),

@@ -13,7 +13,7 @@ import {
 import { secretForm } from '../../domain/identity/credential.ts'
 import type { AccountId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { readTagColumns, type TagSettings, tagColumns } from './tags.ts'
+import { readTagColumns, type TagSettings, tagColumns } from '../../http/fields/tags.ts'
 
 /** Rights and limits of a key. Empty lists and undefined mean no limit. */
 export interface KeyRights extends TagSettings {

@@ -7,11 +7,11 @@ import type { TeamId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
 import { BudgetsInput, BudgetView, renderBudget } from '../../http/fields/budgets.ts'
+import { parseTagSettings, renderTagSettings, TAG_FIELDS, TAG_VIEWS } from '../../http/fields/tags.ts'
 import { oneOf } from '../../http/wire-fields.ts'
 import { ISO_TIME_PATTERN, isoTime, isoTimeOrNull, parseIsoTime } from '../../lib/time.ts'
 import type { ApiKey, KeyRights } from './key.ts'
 import type { DescribedKey } from './queries.ts'
-import { parseTagSettings, renderTagSettings, TAG_FIELDS, TAG_VIEWS } from './tags.ts'
 
 const MAX_BUDGET_USD = 1_000_000_000
 const MAX_REQUESTS_PER_MINUTE = 1_000_000_000

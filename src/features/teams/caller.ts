@@ -4,6 +4,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError, notFound } from '../../domain/errors.ts'
 import { type Caller, hasTeamRight, OF_TEAM_KEYS, type Right } from '../../domain/identity/caller.ts'
 import type { TeamId } from '../../domain/ids.ts'
+import { tagsInTeam } from '../../http/fields/tags.ts'
 import { findTeam } from './queries.ts'
 
 /**
@@ -29,6 +30,7 @@ export async function inTeam(db: Kysely<Database>, caller: Caller, id: TeamId): 
     endpoints: team.endpoints.length === 0 ? undefined : new Set(team.endpoints),
     models: commonModels(caller.models, team.models),
     dataPolicies: all.length === 0 ? undefined : all,
+    ...tagsInTeam(caller, team),
     scopes: rightsIn(caller),
   }
 }

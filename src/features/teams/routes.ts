@@ -6,6 +6,7 @@ import { TEAM_ENDPOINTS, TEAM_ROLES } from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
 import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
 import { BudgetsInput, BudgetView, parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
+import { parseTagSettings, renderTagSettings, TAG_FIELDS, TAG_VIEWS } from '../../http/fields/tags.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
@@ -56,6 +57,7 @@ const SETTINGS = {
     }),
   ),
   data_policy: Type.Optional(dataPolicySchema('of the team')),
+  ...TAG_FIELDS,
   budgets: Type.Optional(BudgetsInput),
 }
 const TeamCreate = Type.Object({ name: Name, ...SETTINGS }, closed)
@@ -69,6 +71,7 @@ const TEAM_FIELDS = {
   endpoints: Type.Array(oneOf(TEAM_ENDPOINTS), { description: 'Empty: all.' }),
   requests_per_minute: nullable<number>('integer', 'Null: no limit.'),
   data_policy: dataPolicySchema('of the team'),
+  ...TAG_VIEWS,
   created_at: Type.String(),
   archived_at: nullable<string>('string', 'ISO 8601. Null: it is active.'),
   budgets: Type.Array(BudgetView, { description: 'Limits on what its requests spend together.' }),
@@ -259,6 +262,7 @@ function readSettings(body: Static<typeof TeamPatch>): Partial<TeamSettings> {
     ...(endpoints !== undefined && { endpoints }),
     ...(requestsPerMinute !== undefined && { requestsPerMinute: requestsPerMinute ?? undefined }),
     ...(dataPolicy !== undefined && { dataPolicy: readDataPolicy(dataPolicy) }),
+    ...parseTagSettings(body),
   }
 }
 
@@ -283,6 +287,7 @@ export function renderTeam(team: Team, budgets: readonly BudgetStatus[] = []): S
     endpoints: [...team.endpoints],
     requests_per_minute: team.requestsPerMinute ?? null,
     data_policy: renderDataPolicy(team.dataPolicy),
+    ...renderTagSettings(team),
     created_at: isoTime(team.createdAt),
     archived_at: isoTimeOrNull(team.archivedAt ?? null),
     budgets: budgets.map(renderBudget),

@@ -4,9 +4,10 @@ import type { TeamTable } from '../../db/schema/identity.ts'
 import { type DataPolicy, policyOf, policyText } from '../../domain/data-policy.ts'
 import type { TeamEndpoint, TeamRole } from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
+import { readTagColumns, type TagSettings, tagColumns } from '../../http/fields/tags.ts'
 
 /** What an admin of the account sets. Empty lists and undefined mean no limit. */
-export interface TeamSettings {
+export interface TeamSettings extends TagSettings {
   readonly name: string
   readonly models: readonly string[]
   readonly endpoints: readonly TeamEndpoint[]
@@ -45,18 +46,20 @@ export function toTeam(row: Selectable<TeamTable>): Team {
     endpoints: JSON.parse(row.endpoints) as TeamEndpoint[],
     requestsPerMinute: row.requests_per_minute ?? undefined,
     dataPolicy: policyOf(row.data_policy),
+    ...readTagColumns(row),
     createdAt: row.created_at,
     archivedAt: row.archived_at ?? undefined,
   }
 }
 
 /** The columns that hold a team's settings. */
-export function settingsColumns({ name, models, endpoints, requestsPerMinute, dataPolicy }: TeamSettings) {
+export function settingsColumns({ name, models, endpoints, requestsPerMinute, dataPolicy, ...tags }: TeamSettings) {
   return {
     name,
     models: JSON.stringify(models),
     endpoints: JSON.stringify(endpoints),
     requests_per_minute: requestsPerMinute ?? null,
     data_policy: policyText(dataPolicy),
+    ...tagColumns(tags),
   }
 }

@@ -1,6 +1,7 @@
-/** Tags on keys: defaults of their requests, and tags that these must have. */
+/** Tags on keys and teams: defaults of their requests, and tags that these must have. */
 import { Type } from 'typebox'
-import { MAX_TAGS, TAG_KEY_PATTERN, TAG_VALUE_PATTERN } from '../../domain/attribution.ts'
+import { MAX_TAGS, splitTag, TAG_KEY_PATTERN, TAG_VALUE_PATTERN, tagTexts } from '../../domain/attribution.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 
 export interface TagSettings {
   /** Of requests that do not say otherwise. */
@@ -70,7 +71,7 @@ export function readTagColumns({ tags, require_tags: requireTags }: TagColumns):
 
 /**
  * What applies to requests: defaults of the first replace those of what follows; all their requirements count.
- * @param chain A key and those above it.
+ * @param chain A key, those above it, and its team.
  */
 export function effectiveTags(chain: readonly TagColumns[]): {
   readonly tags: readonly string[] | undefined
@@ -85,4 +86,14 @@ export function effectiveTags(chain: readonly TagColumns[]): {
     tags: tags.length === 0 ? undefined : tags.map(([key, value]) => `${key}=${value}`),
     requireTags: required.size === 0 ? undefined : [...required],
   }
+}
+
+/** The tags of a caller whose requests are of a team: its own replace the team's defaults, and all requirements count. */
+export function tagsInTeam(
+  { tags: own = [], requireTags: ownRequired = [] }: Pick<Caller, 'tags' | 'requireTags'>,
+  { tags: ofTeam = {}, requireTags: required = [] }: TagSettings,
+): Pick<Caller, 'tags' | 'requireTags'> {
+  const tags = new Map([...Object.entries(ofTeam), ...own.map(splitTag)])
+  const all = new Set([...ownRequired, ...required])
+  return { tags: tags.size === 0 ? undefined : tagTexts(tags), requireTags: all.size === 0 ? undefined : [...all] }
 }
