@@ -80,10 +80,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
     authority,
     activation,
     people: createPeople({
-      db,
-      now: runtime.now,
-      ids: runtime.ids,
-      writeAudit,
+      ...provisioning(input, { writeAudit, authentication }),
       rightsOfKey: rightsOfKeyAt(runtime.now),
       provisionedAccounts: provisionedAccountsOf(input.config.auth),
     }),
@@ -130,7 +127,10 @@ function rightsOfKeyAt(now: () => number): RightsOfKey {
   }
 }
 
-function provisioning({ database, runtime }: IdentityInput, { writeAudit, authentication }: Parts) {
+function provisioning(
+  { database, runtime }: IdentityInput,
+  { writeAudit, authentication }: Pick<Parts, 'writeAudit' | 'authentication'>,
+) {
   return {
     db: database.db,
     now: runtime.now,

@@ -105,4 +105,6 @@ export interface VouchedIdentity {
   readonly email: string
   readonly emailVerified: boolean
   readonly name: string
+  /** That the provider says the person is in; undefined: it does not say, or is not asked. */
+  readonly groups?: readonly string[] | undefined
 }

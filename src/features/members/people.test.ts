@@ -8,6 +8,7 @@ import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
 import { ensureFirstAccount } from '../accounts/bootstrap.ts'
 import { createAccount } from '../accounts/queries.ts'
 import { auditWriter } from '../audit/log.ts'
+import { insertTeam, putTeamMember, removeTeamMember } from '../teams/queries.ts'
 import { createInvitation, deleteOldInvitations, INVITATION_LIFE_MS, revokeInvitation } from './invitations.ts'
 import { createPeople } from './people.ts'
 import { removeMember, setRole } from './queries.ts'
@@ -19,6 +20,7 @@ function whoIs(subject: string, over: Partial<VouchedIdentity> = {}): VouchedIde
   return { issuer: 'https://idp.example', subject, email, emailVerified: true, name: subject, ...over }
 }
 
+const TRUSTED = 'https://login.of.first.example'
 const KEY = 'key_test' as KeyId
 const EVERYTHING = rightsOfRole('owner', { operator: true })
 
@@ -36,6 +38,8 @@ async function setUp(t: TestContext) {
     ids: testIds,
     writeAudit: auditWriter(born),
     rightsOfKey: async (_db, { keyId }) => keys.get(keyId),
+    provisionedAccounts: (issuer) => (issuer === TRUSTED ? new Set([first]) : undefined),
+    teams: { put: putTeamMember, remove: removeTeamMember },
   })
   return {
     db,
@@ -304,4 +308,50 @@ test('old invitations are deleted with their credentials', async (t) => {
   assert.equal(await deleteOldInvitations(db, clock.now), 0)
   assert.deepEqual(await db.selectFrom('invitation').select('id').execute(), [{ id }])
   assert.deepEqual(await db.selectFrom('credential').select('id').execute(), [{ id }])
+})
+
+test('groups that a trusted identity provider says give roles in the account and in teams, and take them away again', async (t) => {
+  const { db, arrive, first, other, invite, roleIn } = await setUp(t)
+  memberIn(await arrive(whoIs('owner')))
+  const team = testIds.team()
+  const settings = { name: 'Search', models: [], endpoints: [], requestsPerMinute: undefined, dataPolicy: undefined }
+  await insertTeam(db, { accountId: first, id: team, ...settings }, 1)
+  const mapping = { account_id: first, team_id: '' as const }
+  await db
+    .insertInto('group_mapping')
+    .values([
+      { ...mapping, group_name: 'finance', role: 'billing' },
+      { ...mapping, group_name: 'search', team_id: team, role: 'member' },
+      { ...mapping, group_name: 'search-leads', team_id: team, role: 'admin' },
+      { ...mapping, account_id: other, group_name: 'finance', role: 'admin' },
+    ])
+    .execute()
+  const signIn = (issuer: string, groups?: readonly string[], token?: string) =>
+    arrive(whoIs('bob', { issuer, groups }), token)
+  const { userId } = memberIn(await signIn(TRUSTED, ['Search', 'finance'], (await invite(first, 'developer')).token))
+  await signIn(TRUSTED, undefined, (await invite(other, 'developer')).token)
+  const inTeam = async () => {
+    const rows = await db.selectFrom('team_member').select(['role', 'by_group']).where('user_id', '=', userId).execute()
+    return rows.map(({ role, by_group }) => [role, by_group])
+  }
+  assert.deepEqual([await roleIn(first, userId), await inTeam()], ['billing', [['member', 1]]])
+  await signIn(TRUSTED, ['search', 'search-leads'])
+  assert.deepEqual(await inTeam(), [['admin', 1]])
+  await signIn(TRUSTED)
+  assert.deepEqual(await inTeam(), [['admin', 1]], 'nothing is said of groups')
+  await signIn(TRUSTED, ['finance'])
+  assert.deepEqual(await inTeam(), [])
+  assert.equal(await roleIn(other, userId), 'developer', 'that account does not trust the provider')
+})
+
+test('an account that does not trust the identity provider ignores its groups', async (t) => {
+  const { db, arrive, first, invite, roleIn } = await setUp(t)
+  memberIn(await arrive(whoIs('owner')))
+  await db
+    .insertInto('group_mapping')
+    .values({ account_id: first, group_name: 'finance', team_id: '', role: 'admin' })
+    .execute()
+  const { token } = await invite(first, 'developer')
+  const { userId } = memberIn(await arrive(whoIs('eve', { groups: ['finance'] }), token))
+  assert.equal(await roleIn(first, userId), 'developer')
 })

@@ -29,7 +29,9 @@ import {
   putMember,
 } from './queries.ts'
 import { coversRole, mayGive, roleOfKey } from './rules.ts'
-import { type ProvisionedAccounts, provisionedPerson } from './scim/arrival.ts'
+import { accountsTrusting, type ProvisionedAccounts, provisionedPerson } from './scim/arrival.ts'
+import { applyGroups, type TeamMembers } from './scim/provision.ts'
+import { findUser } from './scim/store.ts'
 
 const MAX_MEMBERS = 10_000
 /** The owner that a one-time link creates if the account has none. */
@@ -42,6 +44,8 @@ interface JoiningDeps extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly rightsOfKey: RightsOfKey
   /** Absent: as without configuration. */
   readonly provisionedAccounts?: ProvisionedAccounts
+  /** Absent: groups of identity providers change nothing. */
+  readonly teams?: TeamMembers
 }
 
 export type RightsOfKey = (
@@ -70,6 +74,32 @@ interface Visit {
 }
 
 async function arrive(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
+  const arrival = await admit(deps, inside, visit)
+  if (arrival.kind === 'member') await followGroups(deps, inside, { ...visit, userId: arrival.userId })
+  return arrival
+}
+
+/**
+ * Applies the group mappings to the groups that the provider says, in the accounts that it vouches for. Who is provisioned by
+ * SCIM there has the groups of SCIM.
+ */
+async function followGroups(
+  deps: JoiningDeps,
+  inside: Transaction<Database>,
+  { identity: { issuer, groups }, userId }: Visit & { readonly userId: UserId },
+): Promise<void> {
+  const { teams, now, provisionedAccounts = () => undefined } = deps
+  if (groups === undefined || teams === undefined) return
+  const trusting = await accountsTrusting(inside, issuer, provisionedAccounts)
+  const accounts = (await accountsOf(inside, userId)).map(({ id }) => id).filter((id) => trusting.has(id))
+  for (const accountId of accounts.toSorted()) {
+    await lockMembers(inside, accountId)
+    if ((await findUser(inside, { accountId, userId })) !== undefined) continue
+    await applyGroups({ now, teams }, inside, { accountId, userId, claimed: groups })
+  }
+}
+
+async function admit(deps: JoiningDeps, inside: Transaction<Database>, visit: Visit): Promise<Arrival> {
   const known = await findPerson(inside, visit.identity)
   if (known !== undefined) return arriveKnown(deps, inside, { ...visit, known })
   // Serializes concurrent first sign-ins: one person owns the first account, and nobody is created twice.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { domainRefusal, vouchedIdentity } from './claims.ts'
+import { domainRefusal, groupsIn, vouchedIdentity } from './claims.ts'
 
 const ISSUER = 'https://login.example.com'
 const ADA = { sub: '1815', email: 'ada@example.com', email_verified: true, name: 'Ada' }
@@ -39,6 +39,13 @@ test('a subject has at most 255 characters, an address 254; a name is truncated 
   assert.deepEqual([subject, address, name], [sub, email, 'n'.repeat(200)])
   assert.throws(() => identityOf({ sub: `${sub}s` }), /no usable subject/)
   assert.throws(() => identityOf({ email: `x${email}` }), /no e-mail address/)
+})
+
+test('groups are the texts of the claim; a claim that is kept elsewhere says nothing of them', () => {
+  assert.deepEqual(groupsIn({ groups: ['search', 7, 'finance'] }, 'groups'), ['search', 'finance'])
+  assert.deepEqual(groupsIn({ roles: 'admin' }, 'roles'), ['admin'])
+  assert.deepEqual(groupsIn({}, 'groups'), [])
+  assert.equal(groupsIn({ _claim_names: { groups: 'src1' } }, 'groups'), undefined)
 })
 
 test('a name has no invisible characters, and defaults to the address', () => {

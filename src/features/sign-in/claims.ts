@@ -1,4 +1,5 @@
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { isRecord } from '../../lib/json.ts'
 import { type DomainRefusal, SignInError } from './failure.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
@@ -25,6 +26,17 @@ export function vouchedIdentity(issuer: string, claims: Claims): VouchedIdentity
   if (address === undefined) throw new SignInError('no e-mail', 'no e-mail address')
   const emailVerified = given !== undefined && (email_verified === true || email_verified === 'true')
   return { issuer, subject: sub, email: address, emailVerified, name: readName(name) ?? address }
+}
+
+/** Of a person; no provider has so many that mean something here. */
+const MOST_GROUPS = 1_000
+
+/** Undefined where the provider says that they are too many for a token, as Entra does. Absent: none. */
+export function groupsIn(claims: Claims, claim: string): readonly string[] | undefined {
+  const { [claim]: value, _claim_names: elsewhere } = claims
+  if (value === undefined && isRecord(elsewhere) && Object.hasOwn(elsewhere, claim)) return undefined
+  const groups = Array.isArray(value) ? value : [value]
+  return groups.filter((group) => typeof group === 'string').slice(0, MOST_GROUPS)
 }
 
 export function readEmail(value: unknown): string | undefined {

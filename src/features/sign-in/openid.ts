@@ -19,7 +19,7 @@ import {
   setJwksCache,
 } from 'openid-client'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
-import { type Claims, mayAnyDomain, vouchedIdentity } from './claims.ts'
+import { type Claims, groupsIn, mayAnyDomain, vouchedIdentity } from './claims.ts'
 import { SignInError, toSignInError } from './failure.ts'
 import { noRequests, type Outbound } from './outbound.ts'
 import type { IdentityProvider, ProviderDeps, ProviderSettings } from './provider.ts'
@@ -54,8 +54,10 @@ export function openidProvider(settings: ProviderSettings, deps: ProviderDeps): 
     keys.store(config)
     const claims = tokens.claims()
     if (claims === undefined) throw new SignInError('untrusted', 'no ID token')
-    if (isComplete(claims, settings)) return vouchedIdentity(claims.iss, claims)
-    return vouchedIdentity(claims.iss, await withUserInfo(config, claims, tokens.access_token))
+    const all = isComplete(claims, settings) ? claims : await withUserInfo(config, claims, tokens.access_token)
+    const identity = vouchedIdentity(claims.iss, all)
+    const { groups_claim: name } = settings
+    return name === undefined ? identity : { ...identity, groups: groupsIn(all, name) }
   }
 
   async function begin(fetch: CustomFetch, trip: RoundTrip): Promise<URL> {
@@ -101,7 +103,8 @@ function configure({ settings, outbound }: Client, metadata: ServerMetadata, fet
 }
 
 /** Whether the address is verified matters where only some domains may sign in. */
-function isComplete(claims: Claims, { allowed_domains }: ProviderSettings): boolean {
+function isComplete(claims: Claims, { allowed_domains, groups_claim: groups }: ProviderSettings): boolean {
+  if (groups !== undefined && claims[groups] === undefined) return false
   return claims['email'] !== undefined && (mayAnyDomain(allowed_domains) || claims['email_verified'] !== undefined)
 }
 

@@ -14,6 +14,8 @@ export interface ProviderSettings {
   readonly client_secret: string
   /** Empty, or with `*`: all. */
   readonly allowed_domains: readonly string[]
+  /** Claim with the groups of a person; undefined: none. */
+  readonly groups_claim?: string | undefined
 }
 
 /** Returns the path segment after `/auth/`; the configuration requires them to be unique. */

@@ -21,7 +21,7 @@ export async function provisionedPerson(
   accountsOf: ProvisionedAccounts,
 ): Promise<KnownPerson | undefined> {
   if (!emailVerified) return undefined
-  const trusted = accountsOf(issuer) ?? (await onlyAccount(db))
+  const trusted = await accountsTrusting(db, issuer, accountsOf)
   const rows = await db
     .selectFrom('scim_user')
     .innerJoin('person', 'person.id', 'scim_user.user_id')
@@ -36,6 +36,15 @@ export async function provisionedPerson(
   if (row === undefined || another !== undefined) return undefined
   const { userId, name, disabled_at } = row
   return { userId, email: row.email, name, isDisabled: disabled_at !== null }
+}
+
+/** Accounts whose people an issuer vouches for. */
+export async function accountsTrusting(
+  db: Kysely<Database>,
+  issuer: string,
+  accountsOf: ProvisionedAccounts,
+): Promise<ReadonlySet<string>> {
+  return accountsOf(issuer) ?? (await onlyAccount(db))
 }
 
 async function onlyAccount(db: Kysely<Database>): Promise<ReadonlySet<string>> {
