@@ -6,17 +6,24 @@ import { createKey, FULL_ACCESS } from '../../src/features/keys/queries.ts'
 import { MAX_RESULTS } from '../../src/features/members/scim/schemas.ts'
 import { putGroup } from '../../src/features/members/scim/store.ts'
 import { type AppForTests, openApp } from '../support/browser/signed-in.ts'
-import { testIds } from '../support/database.ts'
+import { eventually } from '../support/client.ts'
+import { currentLocation, testIds } from '../support/database.ts'
 import { connect } from '../support/identity/credentials.ts'
 
 let app: AppForTests
+/** With caches and connections of its own, as another process has them. */
+let other: AppForTests
 let accountId: AccountId
 let scim: string
 let full: string
 const ends: (() => unknown)[] = []
+const lastEnds: (() => unknown)[] = []
 
 before(async () => {
-  app = await openApp({ after: (end: () => unknown) => void ends.push(end) })
+  const t = { after: (end: () => unknown) => void ends.push(end) }
+  const place = await currentLocation({ after: (end) => void lastEnds.push(end) })
+  app = await openApp(t, { place })
+  other = await openApp(t, { place })
   accountId = await app.account()
   await app.person(accountId, 'owner')
   full = await app.key(accountId)
@@ -24,7 +31,7 @@ before(async () => {
   scim = (await createKey(app.database.db, { ...FULL_ACCESS, accountId, name: 'okta', scopes: ['scim'] }, born)).secret
 })
 after(async () => {
-  for (const end of ends) await end()
+  for (const end of [...ends, ...lastEnds]) await end()
 })
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -213,19 +220,24 @@ test('pages by startIndex and count, and rejects other filters [limit: scim-page
   assert.deepEqual([broken.statusCode, broken.json().scimType], [400, 'invalidSyntax'])
 })
 
-test('sessions, tokens and keys of a deactivated user stop immediately', async () => {
+test('sessions, tokens and keys of a deactivated user stop immediately, and within a second in other processes', async () => {
   const { id: userId, userName: email } = await provision()
   const browser = await app.browser({ userId, accountId, email })
   const session = await app.token(browser)
   const device = await connect(app, browser)
   const key = (await app.ask('POST', '/v1/keys', { token: session, body: { name: 'mine' } })).json().key
-  const codes = async () => {
-    const answers = [session, device, key].map((token) => app.ask('GET', '/v1/models', { token }))
+  const codes = async (at = app) => {
+    const answers = [session, device, key].map((token) => at.ask('GET', '/v1/models', { token }))
     return (await Promise.all(answers)).map(({ statusCode }) => statusCode)
   }
-  assert.deepEqual(await codes(), [200, 200, 200])
+  assert.deepEqual([await codes(), await codes(other)], [Array(3).fill(200), Array(3).fill(200)])
   await ask('PATCH', `/Users/${userId}`, patchOf({ op: 'replace', path: 'active', value: false }))
   assert.deepEqual(await codes(), [401, 401, 401])
+  await eventually(
+    () => codes(other),
+    (found) => found.every((code) => code === 401),
+    1_000,
+  )
   await ask('PATCH', `/Users/${userId}`, patchOf({ op: 'replace', path: 'active', value: true }))
   assert.deepEqual(await codes(), [401, 401, 401])
   const again = await app.browser({ userId, accountId, email })
