@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TeamRole } from '../../src/domain/identity/caller.ts'
-import type { AccountId, CompletionId } from '../../src/domain/ids.ts'
+import type { AccountId, CompletionId, KeyId } from '../../src/domain/ids.ts'
 import { MAX_TEAMS } from '../../src/features/teams/manage.ts'
 import { insertTeam } from '../../src/features/teams/queries.ts'
 import { type AppForTests, type Browser, openApp } from '../support/browser/signed-in.ts'
@@ -77,6 +77,8 @@ test('a team is created, listed, read, changed and archived', async () => {
     endpoints: ['chat'],
     requests_per_minute: 10,
     data_policy: null,
+    tags: {},
+    require_tags: [],
     archived_at: null,
     members: 0,
     keys: 0,
@@ -185,6 +187,82 @@ test('keys that a key of a team creates are of the team, and it manages the team
     filtered.body.data.map((each: { id: string }) => each.id),
     [other.id],
   )
+})
+
+test('requests of a team have its tags, unless they or their key say otherwise, and those that it requires', async () => {
+  const id = await team({ tags: { env: 'prod', squad: 'search' }, require_tags: ['customer'] })
+  const { key } = await keyOf(id, { tags: { squad: 'ads' } })
+  const refused = await chat(key)
+  assert.deepEqual([refused.statusCode, refused.json().error.code], [400, 'missing_field'])
+  assert.match(refused.json().error.message, /requires the tag 'customer'/)
+  const tagsOf = async (token: string, headers: Record<string, string>) => {
+    const answer = await chat(token, undefined, { ...headers, 'x-turnpike-tags': 'customer=northwind' })
+    assert.equal(answer.statusCode, 200, answer.body)
+    const row = () => ask(full, 'GET', `/v1/usage/completions/${answer.json().id}`)
+    return (await eventually(row, ({ status }) => status === 200)).body.tags
+  }
+  assert.deepEqual(await tagsOf(key, {}), { customer: 'northwind', env: 'prod', squad: 'ads' })
+  const asTeam = { 'x-turnpike-team': id }
+  assert.deepEqual(await tagsOf(full, asTeam), { customer: 'northwind', env: 'prod', squad: 'search' })
+  assert.equal((await chat(full, undefined, asTeam)).statusCode, 400)
+  const changed = await ask(full, 'PATCH', `/v1/teams/${id}`, { require_tags: [] })
+  assert.deepEqual([changed.body.tags, changed.body.require_tags], [{ env: 'prod', squad: 'search' }, []])
+  assert.equal((await chat(key)).statusCode, 200)
+})
+
+test('a key of a team reads the usage, the budgets and the agents of its team alone', async () => {
+  const id = await team({ budgets: [{ usd: 5, window: 'week' }] })
+  const { key } = await keyOf(id)
+  const [own, other] = [(await chat(key)).json().id, (await chat(full)).json().id]
+  const read = async (path: string, token = key) => (await ask(token, 'GET', path)).body
+  await eventually(
+    () => Promise.all([own, other].map((each) => ask(full, 'GET', `/v1/usage/completions/${each}`))),
+    (answers) => answers.every(({ status }) => status === 200),
+  )
+  const { total_requests: all } = await read('/v1/usage', full)
+  assert.deepEqual([(await read('/v1/usage')).total_requests, all > 1], [1, true])
+  assert.equal((await read('/v1/usage?group_by=team')).groups[0].key, id)
+  assert.equal((await ask(key, 'GET', '/v1/usage?team_id=team_other')).status, 404)
+  const { data, overview } = await read('/v1/usage/completions?include=overview')
+  assert.deepEqual(
+    data.map((row: { id: string }) => row.id),
+    [own],
+  )
+  const counted = overview.buckets.reduce((sum: number, { completed }: { completed: number }) => sum + completed, 0)
+  assert.equal(counted, 1)
+  assert.equal((await ask(key, 'GET', `/v1/usage/completions/${own}`)).status, 200)
+  assert.equal((await ask(key, 'GET', `/v1/usage/completions/${other}`)).status, 404)
+  const csv = (await app.ask('GET', '/v1/usage?format=focus', { token: key })).body.trim().split('\n')
+  assert.equal(csv.length, 2, 'a header and one row')
+  for (const whole of ['reconcile', 'performance'])
+    assert.equal((await ask(key, 'GET', `/v1/usage/${whole}`)).status, 403, whole)
+  const budgets = await read('/v1/budgets?level=account')
+  assert.deepEqual(
+    budgets.data.map((budget: { subject: string }) => budget.subject),
+    [id],
+  )
+  const agent = testIds.agent()
+  const row = {
+    account_id: accountId,
+    id: agent,
+    name: 'a',
+    status: 'cancelled',
+    repository: 'o/r',
+    model: 'm',
+  } as const
+  const none = { base_branch: null, summary: null, error_code: null, error_message: null, team_id: null }
+  const counts = { runs: 0, messages: 0, events: 0, created_at: 1, started_at: 1, ended_at: 2 }
+  const creator = { key_id: 'key_x' as KeyId, creator: '{}' }
+  await app.database.db
+    .insertInto('agent')
+    .values({ ...row, ...none, ...counts, ...creator })
+    .execute()
+  assert.deepEqual((await read('/v1/agents')).data, [])
+  for (const path of ['', '/messages', '/runs', '/events?follow=false']) {
+    assert.equal((await ask(key, 'GET', `/v1/agents/${agent}${path}`)).status, 404, path)
+    const seen = await app.ask('GET', `/v1/agents/${agent}${path}`, { token: full })
+    assert.equal(seen.statusCode, 200, `${path}: ${seen.body}`)
+  }
 })
 
 test('a key of a team reaches nothing of the account', async () => {

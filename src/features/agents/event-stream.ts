@@ -15,6 +15,7 @@ import {
 import { parseLastEventId } from '../../http/request-headers.ts'
 import { idParams } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
+import { requireOwnTeam } from './own-team.ts'
 import { type AgentReference, unknownAgent } from './store.ts'
 import { readEvents, readProgress, renderEvent } from './transcript.ts'
 
@@ -57,6 +58,7 @@ export function agentEventsRoute(
   const { db, callerOf, listeners } = deps
   const route = { config: { scope: SCOPE }, schema, exposeHeadRoute: false } as const
   return async (app) => {
+    app.addHook('preHandler', requireOwnTeam(deps))
     app.addHook('preClose', async () => listeners.endAll())
     app.get('/agents/:id/events', route, async (request, reply) => {
       const { accountId } = callerOf(request)

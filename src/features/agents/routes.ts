@@ -16,6 +16,7 @@ import type { ListDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../de
 import { deleteAgent } from './deletion.ts'
 import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp } from './lifecycle.ts'
 import { renderMessages } from './message-page.ts'
+import { requireOwnTeam } from './own-team.ts'
 import { type AgentModels, type Availability, chooseModel, parseOrder, requireAgents } from './rules.ts'
 import { findArtifact } from './run.ts'
 import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, renderRun } from './shapes.ts'
@@ -94,6 +95,7 @@ const cancelSchema = {
 export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
   const { db, callerOf, cursorKey } = deps
   return async (app) => {
+    app.addHook('preHandler', requireOwnTeam(deps))
     app.post('/agents', { config: WRITE, schema: createSchema }, async (request, reply) => {
       const { team_id: teamId } = request.body
       if (teamId !== undefined && teamId !== null) request.caller = await deps.inTeam(callerOf(request), teamId)
@@ -101,11 +103,11 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
       return sendOnce(reply, callerOf(request), await create(deps, request, request.body))
     })
     app.get('/agents', { config: READ, schema: listSchema }, async (request) => {
-      const { accountId } = callerOf(request)
+      const { accountId, teamId } = callerOf(request)
       const { status, repository } = request.query
       const filter = JSON.stringify([status, repository])
       const binding = { key: cursorKey, account: accountId, list: 'agents', filter }
-      const read = (page: PageRequest<AgentId>) => listAgents(db, { accountId, status, repository }, page)
+      const read = (page: PageRequest<AgentId>) => listAgents(db, { accountId, status, repository, teamId }, page)
       return listPage({ query: request.query, binding, read, position: byId, render: renderAgent })
     })
     app.get('/agents/:id', { config: READ, schema: oneSchema }, async (request) => {
@@ -232,6 +234,7 @@ type WorkDeps = Pick<AgentsDeps, 'db' | 'callerOf' | 'cursorKey'>
 export function agentWorkRoutes(deps: WorkDeps): FastifyPluginAsyncTypebox {
   const { db } = deps
   return async (app) => {
+    app.addHook('preHandler', requireOwnTeam(deps))
     app.get('/agents/:id/messages', { config: READ, schema: messagesSchema }, async (request, reply) => {
       const page = await numberedPage(deps, request, { list: 'messages', rows: listMessages, render: toStoredMessage })
       const rendered = await renderMessages(page)

@@ -33,6 +33,8 @@ export type Run = Selectable<Database['run']>
 export interface AgentFilter {
   readonly status: AgentStatus | undefined
   readonly repository: string | undefined
+  /** Undefined: of all teams and of none. */
+  readonly teamId?: TeamId | undefined
 }
 
 /** Serializes the transactions that change an agent by what they read of it. Must be called first. */
@@ -43,14 +45,14 @@ export function lockAgent(inside: Transaction<Database>, { agentId }: AgentRefer
 /** By creation; ids sort by time. */
 export async function listAgents(
   db: Kysely<Database>,
-  { accountId, status, repository }: AgentFilter & { readonly accountId: AccountId },
+  { accountId, status, repository, teamId }: AgentFilter & { readonly accountId: AccountId },
   page: PageRequest<AgentId>,
 ): Promise<readonly Agent[]> {
   return db
     .selectFrom('agent')
     .$call(withDetails)
     .where('account_id', '=', accountId)
-    .where(({ and }) => and(given({ status, repository })))
+    .where(({ and }) => and(given({ status, repository, team_id: teamId })))
     .$call(pageBy('id', page))
     .execute()
 }

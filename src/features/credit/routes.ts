@@ -92,6 +92,8 @@ export function ledgerRoutes(deps: LedgerRoutesDeps): FastifyPluginAsyncTypebox 
       return renderStatement(await readStatement(db, callerOf(request).accountId, period), period)
     })
     app.get('/usage/reconcile', { config: { scope: 'usage:read' }, schema: reconcileSchema }, async (request) => {
+      if (callerOf(request).teamId !== undefined)
+        throw new GatewayError('insufficient_scope', 'A key of a team cannot reconcile the account.')
       const { accountId } = callerOf(request)
       const { deep, cursor } = request.query
       const sums = renderReconciled(await reconcile(db, accountId))

@@ -7,7 +7,7 @@ import { given, within } from '../../db/query.ts'
 import type { CompletionTable, Database } from '../../db/schema/schema.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
-import type { AccountId, AgentId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, CompletionId, KeyId, TeamId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
 import type { Period } from '../../http/period.ts'
 import { DAY_MS, HOUR_MS, type IdRange, idsBornIn, rangeAfter } from './period.ts'
@@ -28,6 +28,8 @@ export interface CompletionFilter {
   readonly tag?: string | undefined
   readonly sessionId?: string | undefined
   readonly endUser?: string | undefined
+  /** That the caller is limited to. */
+  readonly teamId?: TeamId | undefined
 }
 
 export interface CompletionListInput extends PageRequest<CompletionId> {
@@ -96,10 +98,11 @@ type Completions<Row> = SelectQueryBuilder<Database, 'completion', Row>
 
 /** What the filter says, but for the status and the agent, which decide what is read through. */
 export function matching<Row>(rows: Completions<Row>, filter: CompletionFilter): Completions<Row> {
-  const { period, model, keyId, provider, clientRequestId, requestId, tag, sessionId, endUser } = filter
+  const { period, model, keyId, provider, clientRequestId, requestId, tag, sessionId, endUser, teamId } = filter
   return rows
     .where(({ and }) => and(given({ client_request_id: clientRequestId, provider, model, key_id: keyId })))
     .where(({ and }) => and(given({ request_id: requestId, session_id: sessionId, end_user: endUser })))
+    .where(({ and }) => and(given({ team_id: teamId })))
     .$if(tag !== undefined, (query) => query.where(hasTag(tag ?? '')))
     .where(within('created_at', period))
 }
@@ -164,8 +167,8 @@ function isIndexed(status: CompletionStatus | undefined): status is Exclude<Comp
 }
 
 /** There is no sum of what is asked for: the rows themselves must be looked at. */
-export function isReadRowByRow({ agentId, provider, clientRequestId }: CompletionFilter): boolean {
-  return agentId !== undefined || provider !== undefined || clientRequestId !== undefined
+export function isReadRowByRow({ period, model, keyId, status, ...others }: CompletionFilter): boolean {
+  return Object.values(others).some((value) => value !== undefined)
 }
 
 /** Disjoint, in the order of the list; together they hold everything that is listed. */

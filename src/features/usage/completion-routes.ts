@@ -112,8 +112,8 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
   const oneByOne = createQueueOfOne()
   return async (app) => {
     app.get('/usage/completions', { config, schema: listSchema }, async (request, reply) => {
-      const { accountId, scopes: rights } = callerOf(request)
-      const filter = readFilter(request.query, accountId)
+      const { accountId, scopes: rights, teamId } = callerOf(request)
+      const filter = { ...readFilter(request.query, accountId), teamId }
       const binding = { key: cursorKey, account: accountId, list: 'usage/completions', filter: JSON.stringify(filter) }
       const format = request.query.format ?? acceptedFormat(request.headers.accept, LIST_TYPES)
       if (format === 'csv') {
@@ -133,9 +133,9 @@ export function completionRoutes({ db, now, callerOf, cursorKey }: CompletionDep
       return { ...listed, overview: renderOverview(await readOverview(db, accountId, { filter, period })) }
     })
     app.get('/usage/completions/:id', { config, schema: oneSchema }, async (request) => {
-      const { accountId, scopes: rights } = callerOf(request)
+      const { accountId, scopes: rights, teamId } = callerOf(request)
       const row = await findCompletion(db, { accountId, id: request.params.id })
-      if (row === undefined) throw notFound('completion')
+      if (row === undefined || (teamId !== undefined && row.team_id !== teamId)) throw notFound('completion')
       const pricing = renderPricing(row, await pricingOf(db, row))
       return { ...renderCompletion(row, { names: await keyNames(accountId, [row]), rights }), pricing }
     })

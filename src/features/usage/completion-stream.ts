@@ -65,9 +65,9 @@ export function completionStreamRoute(deps: CompletionStreamDeps): FastifyPlugin
   return async (app) => {
     app.addHook('preClose', async () => listeners.endAll())
     app.get('/usage/completions/stream', route, async (request, reply) => {
-      const { accountId, scopes } = callerOf(request)
+      const { accountId, scopes, teamId } = callerOf(request)
       const last = lastIdOf(request.headers, request.query.after)
-      const filter = readUntimedFilter(request.query, accountId)
+      const filter = { ...readUntimedFilter(request.query, accountId), teamId }
       // before the response head: a client that receives the head receives everything that ends from then on
       const tail = await openCompletionTail({ db, accountId, filter, now, last, readEveryMs: lookEveryMs })
       const source = followTail(db, accountId, { tail, rights: scopes })

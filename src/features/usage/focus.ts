@@ -1,9 +1,9 @@
 /** Chargeback export: FOCUS 1.x (FinOps Open Cost and Usage Specification), a row for each day, model, key, team and tags. */
 import { type Kysely, sql } from 'kysely'
-import { within } from '../../db/query.ts'
+import { given, within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { tagsOfText } from '../../domain/attribution.ts'
-import type { AccountId } from '../../domain/ids.ts'
+import type { AccountId, TeamId } from '../../domain/ids.ts'
 import { usdText } from '../../domain/money.ts'
 import type { Period } from '../../http/period.ts'
 import { isoTime } from '../../http/wire-fields.ts'
@@ -59,11 +59,17 @@ const COLUMNS: readonly (readonly [name: string, value: (row: FocusRow) => CsvFi
   ['Tags', ({ tags }) => JSON.stringify(tagsOfText(tags))],
 ]
 
+interface FocusChoice {
+  readonly accountId: AccountId
+  /** Undefined: all. */
+  readonly teamId?: TeamId | undefined
+  readonly period: Period
+}
+
 /** With a header. Sums of the stored completions. */
 export async function focusRows(
   db: Kysely<Database>,
-  accountId: AccountId,
-  period: Period,
+  { accountId, teamId, period }: FocusChoice,
 ): Promise<readonly (readonly CsvField[])[]> {
   const { above, below } = idsBornIn(period)
   const inner = db
@@ -74,6 +80,7 @@ export async function focusRows(
     .where('id', '>', above)
     .where('id', '<', below)
     .where(within('created_at', period))
+    .where(({ and }) => and(given({ team_id: teamId })))
   const rows = await db
     .selectFrom(inner.as('part'))
     .select(['day', 'model', 'provider', 'key_id', 'team_id', 'tags'])

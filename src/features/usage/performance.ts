@@ -204,7 +204,9 @@ export function performanceRoutes({
 }: Pick<FeatureDeps, 'db' | 'now' | 'callerOf'>): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/usage/performance', { config: { scope: 'usage:read' }, schema }, async (request) => {
-      const { accountId } = callerOf(request)
+      const { accountId, teamId } = callerOf(request)
+      if (teamId !== undefined)
+        throw new GatewayError('insufficient_scope', 'A key of a team cannot read the latency of the account.')
       const period = periodOf(request.query, now())
       const { group_by: grouping = 'model', include } = request.query
       return readPerformance(db, { accountId, period, grouping, withHours: include === 'hours' })

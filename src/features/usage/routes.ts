@@ -5,8 +5,8 @@ import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountCreditPort } from '../../domain/credit.ts'
-import { GatewayError } from '../../domain/errors.ts'
-import type { AccountId, KeyId } from '../../domain/ids.ts'
+import { GatewayError, notFound } from '../../domain/errors.ts'
+import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { type CsvField, renderCsv } from '../../lib/table.ts'
@@ -79,14 +79,16 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
   const { kindOf = () => 'chat' } = deps
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
-      const { group_by: groups, format } = request.query
-      const { accountId: id, plan, scopes } = callerOf(request)
+      const { accountId: id, plan, scopes, teamId } = callerOf(request)
+      const query = inTeam(request.query, teamId)
+      const { group_by: groups, format } = query
       const isOperator = scopes.has('operator')
-      const period = parsePeriod(request.query, defaultPeriod(request.query, now()))
+      const period = parsePeriod(query, defaultPeriod(query, now()))
       const grouping = groupingOf(groups)
-      if (format === 'focus') return sendCsv(reply, await focusRows(db, id, period), fileName(period, 'focus'))
-      if ((groups !== undefined && grouping === undefined) || hasDimensionFilter(request.query)) {
-        const { rows, view } = await readDimensions(db, id, { query: request.query, period, kindOf, isOperator })
+      if (format === 'focus')
+        return sendCsv(reply, await focusRows(db, { accountId: id, teamId, period }), fileName(period, 'focus'))
+      if ((groups !== undefined && grouping === undefined) || hasDimensionFilter(query)) {
+        const { rows, view } = await readDimensions(db, id, { query, period, kindOf, isOperator })
         if (format === 'csv') return sendCsv(reply, rows, fileName(period, 'dimensions'))
         const context = { period, names: undefined, isOperator, credit: await credit.read({ id, plan }) }
         return {
@@ -94,7 +96,7 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
           ...view.groups,
         }
       }
-      const report = await readReport(db, id, { ...request.query, group_by: grouping, period, kindOf })
+      const report = await readReport(db, id, { ...query, group_by: grouping, period, kindOf })
       if (format !== 'csv') {
         const names = await namesOf(db, id, { grouping, groups: report.groups })
         const account = await credit.read({ id, plan })
@@ -104,6 +106,13 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
       return sendCsv(reply, reportRows(report.groups ?? report.models), fileName(period, grouping))
     })
   }
+}
+
+/** A key of a team reads the usage of its team. Throws 404 for another one. */
+function inTeam<Query extends { readonly team_id?: string }>(query: Query, teamId: TeamId | undefined): Query {
+  if (teamId === undefined) return query
+  if (query.team_id !== undefined && query.team_id !== teamId) throw notFound('team', 'team_id')
+  return { ...query, team_id: teamId }
 }
 
 function sendCsv(reply: FastifyReply, rows: readonly (readonly CsvField[])[], name: string): FastifyReply {

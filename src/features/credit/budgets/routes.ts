@@ -100,8 +100,9 @@ export function budgetsRoutes(deps: BudgetsDeps): FastifyPluginAsyncTypebox {
   const { db, now, callerOf, cursorKey } = deps
   return async (app) => {
     app.get('/budgets', { config: read, schema: listSchema }, async (request) => {
-      const { accountId } = callerOf(request)
-      const { level, subject } = request.query
+      const { accountId, teamId } = callerOf(request)
+      // A key of a team sees the budgets of its team.
+      const { level, subject } = teamId === undefined ? request.query : { level: 'team' as const, subject: teamId }
       const filter = level === undefined && subject === undefined ? undefined : JSON.stringify([level, subject])
       const binding = { key: cursorKey, account: accountId, list: 'budgets', filter }
       const read = async (page: PageRequest) => {
@@ -111,7 +112,10 @@ export function budgetsRoutes(deps: BudgetsDeps): FastifyPluginAsyncTypebox {
       return listPage({ query: request.query, binding, read, position: byId, render: (view) => view })
     })
     app.get('/budgets/:id', { config: read, schema: readSchema }, async (request) => {
-      return viewOf(deps, callerOf(request).accountId, request.params.id)
+      const { accountId, teamId } = callerOf(request)
+      const view = await viewOf(deps, accountId, request.params.id)
+      if (teamId !== undefined && (view.level !== 'team' || view.subject !== teamId)) throw unknownBudget()
+      return view
     })
     app.put('/budgets', { config: write, schema: replaceSchema }, async (request) => {
       const { accountId } = callerOf(request)

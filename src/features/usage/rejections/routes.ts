@@ -1,10 +1,10 @@
 /** `/usage/rejections`: rejected requests to models, for whoever asks why. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Selectable } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { given, pageBy } from '../../../db/query.ts'
 import type { Database } from '../../../db/schema/schema.ts'
-import type { KeyId } from '../../../domain/ids.ts'
+import type { AccountId, KeyId, TeamId } from '../../../domain/ids.ts'
 import { listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../../http/page.ts'
 import { isoTime, textOrNull } from '../../../http/wire-fields.ts'
 import type { ListDeps } from '../../deps.ts'
@@ -50,7 +50,7 @@ type RejectionDeps = Pick<ListDeps, 'db' | 'callerOf' | 'cursorKey'>
 export function rejectionRoutes({ db, callerOf, cursorKey }: RejectionDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/usage/rejections', { config: { scope: 'usage:read' }, schema }, async (request) => {
-      const { accountId } = callerOf(request)
+      const { accountId, teamId } = callerOf(request)
       const filter = readFilter(request.query)
       const read = async (page: PageRequest) => {
         const rows = await db
@@ -58,6 +58,7 @@ export function rejectionRoutes({ db, callerOf, cursorKey }: RejectionDeps): Fas
           .selectAll()
           .where('account_id', '=', accountId)
           .where(({ and }) => and(filter))
+          .$if(teamId !== undefined, (query) => query.where('key_id', 'in', keysOf(db, accountId, teamId as TeamId)))
           .$call(pageBy('request_id', page))
           .execute()
         const ids = rows.flatMap(({ key_id: id }) => id ?? [])
@@ -69,6 +70,13 @@ export function rejectionRoutes({ db, callerOf, cursorKey }: RejectionDeps): Fas
       return await listPage({ query: request.query, binding, read, position, render: (view) => view })
     })
   }
+}
+
+function keysOf(db: Kysely<Database>, accountId: AccountId, teamId: TeamId) {
+  return db
+    .selectFrom('api_key')
+    .select('id')
+    .where(({ and }) => and({ account_id: accountId, team_id: teamId }))
 }
 
 function readFilter({ status, code, key_id, request_id }: Static<typeof ListQuery>) {
