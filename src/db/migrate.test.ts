@@ -14,6 +14,8 @@ import {
 } from '../../test/support/database.ts'
 import { completionRecord, ensureAccounts, recordCompletions } from '../../test/support/ledger/completions.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
+import type { AccountId } from '../domain/ids.ts'
+import { reconcile } from '../features/credit/reconcile.ts'
 import { MIGRATIONS, migrate, pendingMigrations } from './migrate.ts'
 import { postgresStatement, sqliteStatement } from './migrations/statement.ts'
 
@@ -111,6 +113,61 @@ test('completions of a release that noted no attempts stay as they are, and new 
 })
 
 /** Reference and local tables, see `schema.ts`. */
+/** The last migration of 0.1.0. */
+const OF_0_1 = '0013-bounded-usage'
+const NOW = Date.UTC(2026, 10, 24)
+
+/** Two accounts with budgets, keys, what they spent, completions and a ledger, as 0.1.0 stored them. */
+const ROWS_OF_0_1 = [
+  `insert into account (id, name, plan, created_at, changed_at) values ('acc_1', 'One', 'pro', 1, 1), ('acc_2', 'Two', 'free', 2, 2)`,
+  `insert into api_key (account_id, id, name, prefix, last4, scopes, ip_allowlist, monthly_budget_nano_usd,
+    requests_per_minute, models, created_at, last_used_at, expires_at, revoked_at, changed_at)
+  values ('acc_1', 'key_1', 'first', 'sk-tp-a', 'wxyz', '["chat"]', '["10.0.0.0/8"]', 5000000000, 60, '["m1"]', 3, 4, null, null, 3),
+    ('acc_1', 'key_2', 'gone', 'sk-tp-b', 'abcd', '[]', '[]', null, null, '[]', 3, null, 9, 5, 6)`,
+  `insert into credential (hash, account_id, kind, id) values (HASH, 'acc_1', 'key', 'key_1')`,
+  `insert into credit (account_id, balance_nano_usd, held_nano_usd, allowance_nano_usd, month, granted_month, spent_nano_usd,
+    entries, entered_at, monthly_budget_nano_usd, alert_thresholds, retired_nano_usd)
+  values ('acc_1', 9999999971, 0, 0, 682, 0, 29, 2, 8, 7000000000, '[50,90]', 0)`,
+  `insert into key_spending (account_id, key_id, month, spent_nano_usd, held_nano_usd) values ('acc_1', 'key_1', 682, 29, 0)`,
+  `insert into price_version (id, model, input_micro_usd, output_micro_usd, first_seen_at) values ('pv_1', 'm1', 1, 2, 1)`,
+  `insert into completion (account_id, id, key_id, model, provider, status, stream, prompt_tokens, completion_tokens,
+    cached_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, price_version, usage_source, created_at, duration_ms,
+    attempts)
+  values ('acc_1', 'chatcmpl-1', 'key_1', 'm1', 'p', 'completed', 0, 7, 11, 0, 0, 0, 29, 'pv_1', 'provider', ${NOW}, 5, 1)`,
+  ...['usage_rollup', 'usage_hour'].map(
+    (table) =>
+      `insert into ${table} values ('acc_1', ${NOW / (table === 'usage_hour' ? 3_600_000 : 86_400_000)}, 'key_1', 'm1', 1, 7, 11, 29)`,
+  ),
+  `insert into ledger (account_id, number, kind, debit, credit, amount_nano_usd, balance_nano_usd, completion_id, key_id,
+    price_version, created_at)
+  values ('acc_1', 1, 'purchase', 'payments', 'credit', 10000000000, 10000000000, null, null, null, 2),
+    ('acc_1', 2, 'charge', 'credit', 'revenue', 29, 9999999971, 'chatcmpl-1', 'key_1', 'pv_1', ${NOW})`,
+]
+
+test('a database of 0.1 keeps every account, key, budget, charge and row, and its sums agree', async (t) => {
+  const { db } = await databaseOf(t, OF_0_1)
+  const hash = dialect === 'postgres' ? `'\\x${'ab'.repeat(32)}'` : `x'${'ab'.repeat(32)}'`
+  for (const statement of ROWS_OF_0_1) await sql.raw(statement.replace('HASH', hash)).execute(db)
+  const tables = ROWS_OF_0_1.map((statement) => /into (\w+)/.exec(statement)?.[1] ?? '')
+  const read = async (table: string) =>
+    (await sql<object>`select * from ${sql.table(table)} order by 1, 2`.execute(db)).rows
+  const before = new Map(await Promise.all(tables.map(async (table) => [table, await read(table)] as const)))
+  await migrate(db, Date.now)
+  for (const [table, rows] of before) {
+    assert.ok(rows.length > 0, table)
+    const after = await read(table)
+    assert.equal(after.length, rows.length, table)
+    rows.forEach((row, at) => {
+      const names = Object.keys(row)
+      const kept = Object.entries(after[at] ?? {}).filter(([name]) => names.includes(name))
+      assert.deepEqual(Object.fromEntries(kept), row, table)
+    })
+  }
+  const { balanceNanoUsd, expectedBalanceNanoUsd, ...sums } = await reconcile(db, 'acc_1' as AccountId)
+  assert.deepEqual([balanceNanoUsd, expectedBalanceNanoUsd], [9_999_999_971n, 9_999_999_971n])
+  assert.deepEqual([sums.rowsNanoUsd, sums.rollupsNanoUsd, sums.ledgerNanoUsd], [29n, 29n, 29n])
+})
+
 const EXEMPT = new Set([
   'account',
   'credential',
