@@ -7,6 +7,7 @@ import { decimalText, toNano } from '../../dashboard/src/lib/money.ts'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { type BilledMonths, billMonths } from '../support/ledger/billed-months.ts'
+import { startStripe, WEBHOOK_SECRET } from '../support/payments/stripe-double.ts'
 
 const PLANS = { team: { monthly_credit_usd: 20, requests_per_minute: 600, billing: 'prepaid' } }
 const endings: (() => unknown)[] = []
@@ -18,7 +19,9 @@ let ask: (path: string) => Promise<{ readonly body: string; json<T>(): T }>
 before(async () => {
   const t = { after: (end: () => unknown) => void endings.push(end) }
   browser = await startBrowser()
-  dashboard = await startDashboard(t, { plan: 'team', over: { plans: PLANS } })
+  const { url } = await startStripe(t)
+  const stripe = { secret_key: 'sk_test_double', webhook_secret: WEBHOOK_SECRET, api_url: url }
+  dashboard = await startDashboard(t, { plan: 'team', over: { plans: PLANS, stripe } })
   const { database, firstAccount, owner } = dashboard
   const { id: keyId } = await dashboard.newKey('ci-runner')
   billed = await billMonths(database, { accountId: firstAccount, keyId, allowanceNanoUsd: 20_000_000_000n })
@@ -99,6 +102,43 @@ test('the month is chosen in the address; usage is a file of the gateway', async
   const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Usage as CSV').click()])
   const { body } = await ask(`/v1/usage?format=csv&group_by=model&period_start=${first}-01&period_end=${second}-01`)
   assert.equal(await textOf(file), body)
+})
+
+test('credit is bought on a page of Stripe; a saved method and automatic recharge are changed and removed', async (t) => {
+  const page = await dashboard.open(t, browser, '/billing?tab=payments')
+  await page.getByText('None is saved.').waitFor()
+  assert.equal(await button(page, 'Save').isDisabled(), true)
+  await page.getByLabel('When the balance is below').fill('5')
+  await page.getByLabel('Add', { exact: true }).fill('20.001')
+  await page.getByLabel('At most in a month').fill('100')
+  await button(page, 'Save').click()
+  await page.getByRole('alert').getByText('whole cents').waitFor()
+  await page.getByLabel('Add', { exact: true }).fill('20')
+  await button(page, 'Save').click()
+  await page.getByText('It waits for a saved payment method.').waitFor()
+  const { db } = dashboard.database
+  const card = { payment_method_id: 'pm_card', card_brand: 'visa', card_last4: '4242' }
+  await db.updateTable('payment_account').set(card).where('account_id', '=', dashboard.firstAccount).execute()
+  await page.reload()
+  await page.getByText('visa ending in 4242').waitFor()
+  await page.getByText('It is on.').waitFor()
+  assert.deepEqual(await axeFindings(page), [])
+  await button(page, 'Remove').click()
+  await button(page, 'Remove payment method').click()
+  await page.getByText('None is saved.').waitFor()
+  await page.getByText('It is off.').waitFor()
+
+  await page.route('https://checkout.stripe.example/**', (route) => route.fulfill({ body: 'Pay here' }))
+  await page.getByLabel('Amount').fill('12.5')
+  await button(page, 'Continue to payment').click()
+  await page.waitForURL('https://checkout.stripe.example/pay')
+  const { id } = await db.selectFrom('payment').select('id').executeTakeFirstOrThrow()
+  await page.goto(`${dashboard.url}/app/billing?payment=${id}`)
+  const row = page.getByRole('row', { name: /Purchase/ })
+  await row.getByText('Pending').waitFor()
+  assert.match(await row.innerText(), /\$12\.50/)
+  await db.updateTable('payment').set({ status: 'succeeded' }).execute()
+  await row.getByText('Succeeded').waitFor()
 })
 
 test('a budget and its alerts are saved; a rejection is shown beside the field', async (t) => {

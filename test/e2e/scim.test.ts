@@ -21,7 +21,7 @@ const lastEnds: (() => unknown)[] = []
 
 before(async () => {
   const t = { after: (end: () => unknown) => void ends.push(end) }
-  const place = await currentLocation({ after: (end) => void lastEnds.push(end) })
+  const place = await currentLocation({ after: (end: () => unknown) => void lastEnds.push(end) })
   app = await openApp(t, { place })
   other = await openApp(t, { place })
   accountId = await app.account()

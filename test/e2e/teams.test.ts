@@ -251,7 +251,7 @@ test('a key of a team reads the usage, the budgets and the agents of its team al
     model: 'm',
   } as const
   const none = { base_branch: null, summary: null, error_code: null, error_message: null, team_id: null }
-  const counts = { runs: 0, messages: 0, events: 0, created_at: 1, started_at: 1, ended_at: 2 }
+  const counts = { runs: 1, messages: 1, events: 1, created_at: 1, started_at: 1, ended_at: 2 }
   const creator = { key_id: 'key_x' as KeyId, creator: '{}' }
   await app.database.db
     .insertInto('agent')

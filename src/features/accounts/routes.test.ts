@@ -123,7 +123,14 @@ test('the operator creates accounts, which receive their allowance at once', asy
   assert.equal(status, 201)
   const { id, created_at, ...rest } = body
   assert.match(id, /^acc_[0-9A-Za-z]{22}$/)
-  const figures = { balance_usd: 5, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
+  const figures = {
+    balance_usd: 5,
+    held_usd: 0,
+    spent_this_month_usd: 0,
+    margin_this_month_usd: 0,
+    members: 0,
+    max_overrun_usd: null,
+  }
   const shown = { object: 'account', name: 'team', plan: 'free', data_policy: null, ...figures, budgets: [] }
   assert.deepEqual(rest, shown)
   const row = db.selectFrom('credit').select('balance_nano_usd').where('account_id', '=', id)
@@ -260,8 +267,22 @@ test('the operator lists balance, holds, spending and members of accounts', asyn
       .values({ ...member, removed_at })
       .execute()
   }
-  const figures = { balance_usd: 3.75, held_usd: 0.5, spent_this_month_usd: 1.25, members: 2, max_overrun_usd: null }
-  const nothing = { balance_usd: 0, held_usd: 0, spent_this_month_usd: 0, members: 0, max_overrun_usd: null }
+  const figures = {
+    balance_usd: 3.75,
+    held_usd: 0.5,
+    spent_this_month_usd: 1.25,
+    margin_this_month_usd: 0,
+    members: 2,
+    max_overrun_usd: null,
+  }
+  const nothing = {
+    balance_usd: 0,
+    held_usd: 0,
+    spent_this_month_usd: 0,
+    margin_this_month_usd: 0,
+    members: 0,
+    max_overrun_usd: null,
+  }
   const created_at = '2026-05-05T12:00:00.000Z'
   const one = {
     id: team.id,
@@ -295,7 +316,15 @@ test('the operator lists the plans, and an account with a removed plan has the d
   const { account, ask } = await setUp(t)
   const gone = await account('gone')
   const { body } = await ask('/admin/plans', `${gone.id} operator`)
-  const plan = { object: 'plan', default: false, monthly_credit_usd: 0, max_overrun_usd: 0.05, prepaid: true }
+  const plan = {
+    object: 'plan',
+    default: false,
+    monthly_credit_usd: 0,
+    max_overrun_usd: 0.05,
+    prepaid: true,
+    markup_percent: 0,
+    request_fee_usd: 0,
+  }
   const limits = { requests_per_minute: null, tokens_per_minute: null, max_in_flight: 500 }
   assert.deepEqual(body, {
     object: 'list',

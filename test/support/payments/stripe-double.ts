@@ -16,7 +16,7 @@ export type StripeDouble = Awaited<ReturnType<typeof startStripe>>
 
 export const WEBHOOK_SECRET = 'whsec_of_the_double'
 
-export async function startStripe(t: TestContext) {
+export async function startStripe(t: Pick<TestContext, 'after'>) {
   const objects = new Map<string, StripeObject>()
   const answers = new Map<string, { status: number; body: object }>()
   const calls: string[] = []

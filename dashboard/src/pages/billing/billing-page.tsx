@@ -18,6 +18,7 @@ import { BudgetForm } from './budget-form.tsx'
 import { CreditSummary } from './credit-summary.tsx'
 import { downloadEntries } from './downloads.ts'
 import { LedgerView } from './ledger-view.tsx'
+import { PaymentsView } from './payments-view.tsx'
 import { type InvoiceSummary, useInvoices } from './queries.ts'
 import { BILLING_TABS, type BillingSearch, type BillingTab } from './search.ts'
 import { StatementView } from './statement-view.tsx'
@@ -27,6 +28,7 @@ const TAB_NAMES: Readonly<Record<BillingTab, string>> = {
   statement: 'Statement',
   ledger: 'Ledger',
   invoices: 'Invoices',
+  payments: 'Payments',
   budget: 'Budget and alerts',
 }
 
@@ -60,6 +62,7 @@ function Billing() {
           <LedgerView search={search} onChange={(filter) => go({ tab: 'ledger', ...present({ ...filter }) })} />
         )}
         {tab === 'invoices' && <InvoicesView />}
+        {tab === 'payments' && <PaymentsView />}
         {tab === 'budget' && <Budget />}
       </Tabs>
     </Page>

@@ -7,14 +7,25 @@ import { type Pages, usePages } from '../../ui/table/paged.tsx'
 import { boundsOf } from './months.ts'
 import type { LedgerKind } from './search.ts'
 
-type JsonOf<Path extends '/v1/account' | '/v1/ledger' | '/v1/ledger/statement' | '/v1/invoices' | '/v1/invoices/{id}'> =
-  paths[Path]['get']['responses'][200]['content']['application/json']
+type JsonOf<
+  Path extends
+    | '/v1/account'
+    | '/v1/ledger'
+    | '/v1/ledger/statement'
+    | '/v1/invoices'
+    | '/v1/invoices/{id}'
+    | '/v1/billing'
+    | '/v1/billing/payments',
+> = paths[Path]['get']['responses'][200]['content']['application/json']
 
 export type Usage = paths['/v1/usage']['get']['responses'][200]['content']['application/json']
 export type Account = JsonOf<'/v1/account'>
 export type LedgerEntry = JsonOf<'/v1/ledger'>['data'][number]
 export type Statement = JsonOf<'/v1/ledger/statement'>
 export type InvoiceSummary = JsonOf<'/v1/invoices'>['data'][number]
+export type Billing = JsonOf<'/v1/billing'>
+export type Payment = JsonOf<'/v1/billing/payments'>['data'][number]
+type RechargeBody = paths['/v1/billing']['patch']['requestBody']['content']['application/json']['auto_recharge']
 export type Invoice = JsonOf<'/v1/invoices/{id}'>
 type AccountChanges = paths['/v1/account']['patch']['requestBody']['content']['application/json']
 
@@ -69,5 +80,39 @@ export function useChangeAccount(): (changes: AccountChanges) => Promise<void> {
   return async (body) => {
     const account = await take(api.PATCH('/v1/account', { body }))
     queries.setQueryData(accountQuery.queryKey, account)
+  }
+}
+
+export const billingQuery = queryOptions({
+  queryKey: ['/v1/billing'],
+  queryFn: () => take(api.GET('/v1/billing')),
+})
+
+/** Stripe confirms a payment seconds after it. */
+const PENDING_EVERY_MS = 3_000
+
+export function usePayments(): Pages<Payment> {
+  const load = (cursor: string | undefined) =>
+    take(
+      api.GET('/v1/billing/payments', {
+        params: { query: { limit: PAGE_SIZE, ...(cursor !== undefined && { cursor }) } },
+      }),
+    )
+  return usePages(['/v1/billing/payments'], load, { refetchInterval: PENDING_EVERY_MS })
+}
+
+export function usePaymentActions() {
+  const queries = useQueryClient()
+  const refresh = () => queries.invalidateQueries({ queryKey: billingQuery.queryKey })
+  return {
+    topUp: (usd: number, saves: boolean) =>
+      take(api.POST('/v1/billing/top-ups', { body: { usd, save_payment_method: saves } })),
+    async changeRecharge(auto_recharge: RechargeBody): Promise<void> {
+      queries.setQueryData(billingQuery.queryKey, await take(api.PATCH('/v1/billing', { body: { auto_recharge } })))
+    },
+    async removeMethod(): Promise<void> {
+      await take(api.DELETE('/v1/billing/payment-method'))
+      await refresh()
+    },
   }
 }

@@ -2,7 +2,7 @@
 import { present, readChoice } from '../../lib/address.ts'
 import { readMonth } from './months.ts'
 
-export const BILLING_TABS = ['statement', 'ledger', 'invoices', 'budget'] as const
+export const BILLING_TABS = ['statement', 'ledger', 'invoices', 'payments', 'budget'] as const
 export type BillingTab = (typeof BILLING_TABS)[number]
 
 export const LEDGER_KINDS = ['grant', 'purchase', 'charge', 'refund', 'debit', 'expiry'] as const
@@ -19,7 +19,8 @@ export interface BillingSearch {
 
 export function readBillingSearch(raw: Record<string, unknown>): BillingSearch {
   return present({
-    tab: readChoice(raw, 'tab', BILLING_TABS),
+    // Stripe returns to the page with the payment alone.
+    tab: typeof raw['payment'] === 'string' ? 'payments' : readChoice(raw, 'tab', BILLING_TABS),
     month: readMonth(raw['month']),
     kind: readChoice(raw, 'kind', LEDGER_KINDS),
   })

@@ -9,6 +9,8 @@ const FREE: Plan = {
   default: true,
   monthly_credit_usd: 5,
   max_overrun_usd: 0.05,
+  markup_percent: 0,
+  request_fee_usd: 0,
   prepaid: true,
   requests_per_minute: 20,
   tokens_per_minute: 40_000,
@@ -30,6 +32,12 @@ test('a plan says what it gives and what it limits', () => {
     '$5.00 of credit a month, prepaid; 20 requests and 40,000 tokens a minute, 8 concurrent requests',
   )
   assert.equal(planText(OPEN), 'postpaid; no rate limit, 5,000 concurrent requests')
+  const marked = { ...OPEN, markup_percent: 12.5, request_fee_usd: 0.01 }
+  assert.equal(
+    planText(marked),
+    'postpaid at prices plus 12.5% and $0.01 a call; no rate limit, 5,000 concurrent requests',
+  )
+  assert.ok(effectOf(OPEN, marked).includes('Requests are charged at prices plus 12.5% and $0.01 a call.'))
 })
 
 test('another plan says what it changes, and nothing of what stays', () => {

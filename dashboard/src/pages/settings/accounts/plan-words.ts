@@ -6,7 +6,13 @@ import type { Plan } from './queries.ts'
 /** `$5.00 of credit a month, prepaid; 20 requests and 40,000 tokens a minute, 8 concurrent requests` */
 export function planText(plan: Plan): string {
   const credit = plan.monthly_credit_usd === 0 ? '' : `${formatExactUsd(plan.monthly_credit_usd)} of credit a month, `
-  return `${credit}${billingText(plan)}; ${rateText(plan)}, ${formatCount(plan.max_in_flight)} concurrent requests`
+  return `${credit}${billingText(plan)}${priceText(plan)}; ${rateText(plan)}, ${formatCount(plan.max_in_flight)} concurrent requests`
+}
+
+/** ` at prices plus 25% and $0.001 a call`; empty: the prices of providers. */
+function priceText({ markup_percent: percent, request_fee_usd: fee }: Plan): string {
+  const parts = [...(percent === 0 ? [] : [`${percent}%`]), ...(fee === 0 ? [] : [`${formatExactUsd(fee)} a call`])]
+  return parts.length === 0 ? '' : ` at prices plus ${parts.join(' and ')}`
 }
 
 function billingText({ prepaid }: Plan): string {
@@ -35,6 +41,8 @@ export function effectOf(before: Plan | undefined, after: Plan): readonly string
         : 'Requests no longer need credit: they are postpaid.',
     )
   }
+  if ((before === undefined ? '' : priceText(before)) !== priceText(after))
+    effects.push(`Requests are charged${priceText(after) || ' at prices without a markup'}.`)
   effects.push(`Limits: ${rateText(after)}, ${formatCount(after.max_in_flight)} concurrent requests.`)
   if ((before?.monthly_credit_usd ?? 0) !== after.monthly_credit_usd) effects.push(creditEffect(after))
   return effects

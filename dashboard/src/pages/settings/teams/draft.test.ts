@@ -5,7 +5,15 @@ import type { Team } from './queries.ts'
 
 const TEAM: Team = {
   ...{ id: 'team_1', object: 'team', name: 'Search', models: ['m1', 'm2'], endpoints: ['chat'] },
-  ...{ requests_per_minute: 1_600, created_at: '', archived_at: null, budgets: [], data_policy: null },
+  ...{
+    requests_per_minute: 1_600,
+    created_at: '',
+    archived_at: null,
+    budgets: [],
+    data_policy: null,
+    tags: {},
+    require_tags: [],
+  },
 }
 
 test('a team is sent as it was read, and all is an empty list', () => {
