@@ -149,7 +149,7 @@ test('the API document describes the reports, the file and every field of a row'
   )
   assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', 'include', ...period])
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
-  assert.equal(Object.keys(one.properties).length, 34)
+  assert.equal(Object.keys(one.properties).length, 35)
   const call = one.properties.attempt_log.items.properties
   assert.deepEqual(Object.keys(call), [
     'provider',
