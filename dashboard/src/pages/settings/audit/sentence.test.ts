@@ -36,6 +36,16 @@ test('an entry is a sentence with the names of those who are known', () => {
   assert.equal(tell({ action: 'credit.given', details: { usd: 5, kind: 'grant' } }), 'Ada entered $5 of credit (grant)')
 })
 
+test('guardrails, telemetry and captured content are told', () => {
+  const named = { name: 'House rules' }
+  assert.equal(tell({ action: 'guardrail.changed', details: named }), 'Ada changed guardrail “House rules”')
+  assert.equal(
+    tell({ action: 'telemetry_destination.created', details: { name: 'Ours' } }),
+    'Ada added telemetry destination “Ours”',
+  )
+  assert.equal(tell({ action: 'content.viewed' }), 'Ada read the prompt and answer of a request')
+})
+
 test('teams and budgets are told with who and what they are about', () => {
   assert.equal(tell({ action: 'team.created', details: { name: 'Search' } }), 'Ada created team “Search”')
   const added = { user: 'user_1', role: 'viewer' }

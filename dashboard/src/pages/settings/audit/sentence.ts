@@ -29,6 +29,8 @@ const key = ({ named }: EntryText) => named('key', 'name')
 const person = ({ named }: EntryText) => named('', 'email') || 'somebody'
 const device = ({ text }: EntryText) => `the device of ${text('client') || 'a client'}`
 const webhook = ({ text }: EntryText) => `the webhook to ${text('host') || 'an address'}`
+const guardrail = ({ named }: EntryText) => named('guardrail', 'name')
+const destination = ({ named }: EntryText) => named('telemetry destination', 'name')
 const team = ({ named }: EntryText) => named('team', 'name')
 const userOf = ({ nameOf, text }: EntryText) => nameOf(text('user')) ?? 'somebody'
 const nothing = () => ''
@@ -75,6 +77,16 @@ const PHRASES: Readonly<Record<string, Phrase>> = {
   'budgets.changed': ['set', 'set', ({ text }) => `the budgets of ${budgetOf(text('level'), text('subject'))}`],
   'budget.raised': ['raised', 'raise', (text) => `a budget by ${amount(text)}${because(text.text('reason'))}`],
   'budget.raise_ended': ['ended', 'end', () => 'the raise of a budget'],
+  'guardrail.created': ['created', 'create', guardrail],
+  'guardrail.changed': ['changed', 'change', guardrail],
+  'guardrail.deleted': ['deleted', 'delete', guardrail],
+  'telemetry_destination.created': ['added', 'add', destination],
+  'telemetry_destination.changed': ['changed', 'change', destination],
+  'telemetry_destination.deleted': ['deleted', 'delete', destination],
+  'content_capture.changed': ['changed', 'change', () => 'content capture'],
+  'content.viewed': ['read', 'read', () => 'the prompt and answer of a request'],
+  'content.exported': ['exported', 'export', () => 'prompts and answers'],
+  'content.deleted': ['deleted', 'delete', () => 'stored prompts and answers'],
   'webhook.created': ['created', 'create', webhook],
   'webhook.changed': ['changed', 'change', webhook],
   'webhook.deleted': ['deleted', 'delete', webhook],
