@@ -15,7 +15,7 @@
  *   --canary   whether a canary that shifts by reloads drops any of 500 requests a second
  *   --routing  the CPU time to route a request among 500 candidates
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
- *   --tracing  the CPU time that tracing every request adds
+ *   --tracing  the CPU time that tracing or capturing every request adds, and guardrails and capture that are off
  *   --dashboard  the effect of dashboard users on the latency of chats
  *   --dashboard-queries  the latency of dashboard views over a million completions, or over as many as `--rows` says
  *   --against FOLDER  CPU time compared with another checkout, alternating every second

@@ -29,6 +29,8 @@ export const BUDGETS = {
   dashboardQueryP95Ms: 300,
   /** CPU of a whole answer with every request traced against none, 64 in flight. */
   tracingCpuRatio: 1.1,
+  /** The same of guardrails and content capture that are off: nothing, within what two equal processes differ. */
+  unusedCpuRatio: 1.03,
   /** CPU to route a request among 500 candidates. */
   routingMicroseconds: 10,
   /** While weights shift by reloads. */
