@@ -24,7 +24,7 @@ import {
   withDatabase,
 } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { printLine } from './output.ts'
+import { note, printLine } from './output.ts'
 
 export interface CreditsEntryOptions extends AccountOption {
   /** Positive. */
@@ -106,6 +106,8 @@ export async function creditsRerate(options: CreditsRerateOptions): Promise<void
       const sold = soldBy(context.config.plans[plan], priced)
       const { price, priceVersion } = sold
       if (!dryRun) await recordPriceVersions(db, [priced, sold], now())
+      if (options.allAccounts === true && process.stderr.isTTY)
+        note(`${summaries.length} accounts done, now ${accountId}`)
       summaries.push(await rerate({ db, commit }, { accountId, terms, model, price, priceVersion, period, dryRun }))
     }
     report(addUp(summaries), { ...options, model, priceVersion: priced.priceVersion, dryRun })

@@ -115,31 +115,41 @@ function readOverlapMs(text: string | undefined): number {
   return /^0[smhd]?$/.test(text) ? 0 : readDurationMs(text, '--overlap')
 }
 
-export const keysDisable = (text: string): Promise<void> => setDisabled(text, true)
-export const keysEnable = (text: string): Promise<void> => setDisabled(text, false)
+export const keysDisable = (text: string, options: JsonOption) => setDisabled(text, { ...options, disabled: true })
+export const keysEnable = (text: string, options: JsonOption) => setDisabled(text, { ...options, disabled: false })
 
-async function setDisabled(text: string, disabled: boolean): Promise<void> {
+interface DisableOptions extends JsonOption {
+  readonly disabled: boolean
+}
+
+async function setDisabled(text: string, { disabled, json }: DisableOptions): Promise<void> {
   await withDatabase(async (context) => {
     const now = context.now()
-    await context.db.transaction().execute(async (inside) => {
+    const changed = await context.db.transaction().execute(async (inside) => {
       const { accountId, id, name, ...key } = await keyNamed(inside, text)
       const disabledAt = disabled ? (key.disabledAt ?? now) : undefined
       const after = await updateKey(inside, { accountId, id, name, rights: key, disabledAt }, now)
       if (after === undefined) throw new Error(`Key ${text} is revoked.`)
       const action = disabled ? 'key.disabled' : 'key.enabled'
       await auditCommand(context, inside, { accountId, action, subject: id, details: { name } })
+      return after
     })
-    printLine(`${disabled ? 'Disabled' : 'Enabled'} ${text}.`)
+    printLine(json === true ? JSON.stringify(renderKey(changed)) : `${disabled ? 'Disabled' : 'Enabled'} ${text}.`)
   })
 }
 
+interface RevokeOptions extends JsonOption {
+  readonly cascade?: boolean
+}
+
 /** Revokes a key. Every process applies it within a second. */
-export async function keysRevoke(text: string, { cascade = true }: { readonly cascade?: boolean } = {}): Promise<void> {
+export async function keysRevoke(text: string, { cascade = true, json }: RevokeOptions = {}): Promise<void> {
   await withDatabase(async (context) => {
     const { db, now } = context
     const { accountId, id } = await keyNamed(db, text)
-    const revoked = await db.transaction().execute(async (inside) => {
-      const { keys, webhooks } = await revokeKeys(inside, { accountId, id, cascade }, now())
+    const { keys, webhooks } = await db.transaction().execute(async (inside) => {
+      const revoked = await revokeKeys(inside, { accountId, id, cascade }, now())
+      const { keys, webhooks } = revoked
       if (keys.length === 0) throw new Error(`Key ${id} is already revoked.`)
       for (const key of keys) {
         await auditCommand(context, inside, { accountId, action: 'key.revoked', ...revocationOf(key, id) })
@@ -148,9 +158,10 @@ export async function keysRevoke(text: string, { cascade = true }: { readonly ca
         const event = { action: 'webhook.disabled', subject: webhook, details: { reason: 'key_revoked' } }
         await auditCommand(context, inside, { accountId, ...event })
       }
-      return keys
+      return revoked
     })
-    printLine(revoked.map((key) => `Revoked ${key}.`).join('\n'))
+    const lines = keys.map((key) => `Revoked ${key}.`).join('\n')
+    printLine(json === true ? JSON.stringify({ revoked: keys, disabled_webhooks: webhooks }) : lines)
   })
 }
 

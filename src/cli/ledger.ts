@@ -88,7 +88,9 @@ async function show({ db }: CommandContext, audit: StoredAudit, seconds: number)
       expected,
       actual,
     ])
-    process.stdout.write(`${textTable(['ACCOUNT', 'FINDING', 'OF', 'EXPECTED', 'ACTUAL'], rows)}\n`)
+    process.stdout.write(
+      `${textTable(['ACCOUNT', 'FINDING', 'OF', 'EXPECTED', 'ACTUAL'], rows, Number.POSITIVE_INFINITY)}\n`,
+    )
     for (const kind of new Set(findings.map((finding) => finding.kind))) printLine(`${kind}: ${FINDING_KINDS[kind]}`)
     if (findings.length < count) printLine(`${count - findings.length} more findings are not listed.`)
     printLine('')

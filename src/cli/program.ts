@@ -115,17 +115,20 @@ function addKeyChanges(keys: Command): void {
     .command('disable')
     .description('refuse a key, and the keys that it created, until it is enabled')
     .argument('<key>', 'ID or name of the key')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysDisable'))
   keys
     .command('enable')
     .description('accept a disabled key again')
     .argument('<key>', 'ID or name of the key')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysEnable'))
   keys
     .command('revoke')
     .description('revoke a key, and the keys and webhooks that it created')
     .option('--no-cascade', 'keep the keys and webhooks that it created')
     .argument('<key>', 'ID or name of the key')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysRevoke'))
 }
 

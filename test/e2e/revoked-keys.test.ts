@@ -60,6 +60,7 @@ test('a key that another process rotates and disables by name changes in this on
   await gateway.cli('keys', 'disable', 'rotated')
   await until(401)
   assert.equal(await statusOf(old), 401)
-  await gateway.cli('keys', 'enable', 'rotated')
+  const enabled = JSON.parse(await gateway.cli('keys', 'enable', 'rotated', '--json'))
+  assert.deepEqual([enabled.name, enabled.disabled_at], ['rotated', null])
   await until(200)
 })

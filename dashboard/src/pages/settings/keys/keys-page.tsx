@@ -213,7 +213,7 @@ const COLUMNS: readonly Column<Key>[] = [
   { id: 'access', header: 'Access', cell: (row) => <Access row={row} /> },
   { id: 'budget', header: 'Budget', cell: (row) => <Budget row={row} /> },
   { id: 'used', header: 'Last used', cell: (row) => <LastUsed row={row} /> },
-  { id: 'created', header: 'Created', cell: (row) => <Created row={row} /> },
+  { id: 'created', header: 'Created', hideBelow: '2xl', cell: (row) => <Created row={row} /> },
   { id: 'status', header: 'Status', cell: (row) => <StateAndEnd row={row} /> },
 ]
 

@@ -253,7 +253,7 @@ export function QuietProviders({ providers, onOpen }: QuietProvidersProps) {
     id: 'actions',
     header: 'Test and settings',
     cell: (provider) => (
-      <span className="flex flex-wrap justify-end gap-2 md:justify-start">
+      <span className="flex flex-wrap items-start justify-end gap-2 md:flex-nowrap md:justify-start">
         {provider.status !== 'disabled' && <ProviderTest name={provider.name} />}
         <SettingsButton provider={provider} onOpen={onOpen} />
       </span>
