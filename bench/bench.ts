@@ -1,8 +1,11 @@
 /**
- * `npm run bench`: compares the gateway in its production configuration with a bare forwarder, alternately, both in front of
- * the same upstream on loopback. Only the ratios of one run are meaningful, since the machine varies between runs.
+ * `npm run bench`: compares the gateway in its production configuration with a bare forwarder, and with nginx where that is
+ * installed, in turn, in front of the same upstream on loopback. Only the ratios of one run are meaningful, since the
+ * machine varies between runs. docs/benchmarks.md says what is measured and what is unfair in it.
  *
  *   --quick    takes a fifth of the time
+ *   --json     prints one JSON object instead of tables
+ *   --plot FILE  writes a chart of CPU time, as SVG
  *   --soak     adds a million requests and measures the growth of memory
  *   --profile  prints the functions of the gateway that take most time, and keeps the profile in a temporary folder
  *
@@ -21,9 +24,9 @@
  *   --against FOLDER  CPU time compared with another checkout, alternating every second
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { benchAgainst } from './against.ts'
@@ -36,14 +39,18 @@ import { benchFairness } from './fairness.ts'
 import { benchHostileBodies } from './hostile-bodies.ts'
 import { benchJobs } from './jobs.ts'
 import { APIS, type Measured, openIdleStreams, pace, saturate, type Target, type Work } from './load.ts'
+import { machineText } from './machine.ts'
+import { nginxVersion, startNginx } from './nginx.ts'
+import { plotCpu } from './plot.ts'
 import { fsyncP99Ms, percentile, residentKib, start } from './processes.ts'
-import { printTable, printVerdicts, type Row, type Verdict } from './report.ts'
+import { brokenVerdicts, printTable, printVerdicts, type Row, type TargetName, type Verdict } from './report.ts'
 import { benchRevocation } from './revocation.ts'
 import { benchRouting } from './routing.ts'
 import { benchTracing } from './tracing.ts'
 import { benchWebhooks } from './webhooks.ts'
 
 const quick = process.argv.includes('--quick')
+const asJson = process.argv.includes('--json')
 const SECONDS = quick ? 1 : 4
 const ROUNDS = quick ? 1 : 3
 /** V8 optimises over tens of thousands of requests, and a gateway runs for days. */
@@ -56,7 +63,7 @@ const STREAM_WORK: Work = { model: `stream-${CHUNKS}`, stream: true }
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'))
 // What is measured is what a clone runs.
-execFileSync(process.execPath, [join(import.meta.dirname, '..', 'scripts', 'bundle.ts')], { stdio: 'inherit' })
+execFileSync(process.execPath, [join(import.meta.dirname, '..', 'scripts', 'bundle.ts')], { stdio: ['ignore', 2, 2] })
 
 function startMeasured(upstreamPort: number): Promise<Gateway> {
   const profiling = `--cpu-prof --cpu-prof-dir=${folder}`
@@ -79,31 +86,23 @@ async function readyTimes(upstreamPort: number): Promise<readonly number[]> {
   return times.slice(1)
 }
 
-interface Compared {
-  readonly forwarder: Measured
-  readonly gateway: Measured
-}
+type Compared = Readonly<Record<'forwarder' | 'gateway', Measured> & Partial<Record<TargetName, Measured>>>
 
 /**
- * Alternates between both, so that the noise of the machine affects both. The forwarder gets chat completions whatever the
- * API, since the upstream speaks nothing else.
+ * Alternates between the targets, so that the noise of the machine affects all. Only the gateway gets other work than chat
+ * completions, since the upstream speaks nothing else.
  */
-async function compare(targets: readonly [Target, Target], work: Work, inFlight: number): Promise<Compared> {
-  const [forwarder, gateway] = targets
-  const forwarded: Work = { ...work, api: 'chat' }
-  const rounds: Compared[] = []
-  await saturate(forwarder, forwarded, { inFlight, seconds: WARM_SECONDS })
-  await saturate(gateway, work, { inFlight, seconds: WARM_SECONDS })
+async function compare(targets: Stage['targets'], work: Work, inFlight: number): Promise<Compared> {
+  const workOf = ({ name }: Target): Work => (name === 'gateway' ? work : { ...work, api: 'chat' })
+  const rounds = targets.map((): Measured[] => [])
+  for (const target of targets) await saturate(target, workOf(target), { inFlight, seconds: WARM_SECONDS })
   for (let round = 0; round < ROUNDS; round++) {
-    rounds.push({
-      forwarder: await saturate(forwarder, forwarded, { inFlight, seconds: SECONDS }),
-      gateway: await saturate(gateway, work, { inFlight, seconds: SECONDS }),
-    })
+    for (const [at, target] of targets.entries()) {
+      rounds[at]?.push(await saturate(target, workOf(target), { inFlight, seconds: SECONDS }))
+    }
   }
-  return {
-    forwarder: together(rounds.map((round) => round.forwarder)),
-    gateway: together(rounds.map((round) => round.gateway)),
-  }
+  const measured = targets.map(({ name }, at) => [name, together(rounds[at] ?? [])] as const)
+  return Object.fromEntries(measured) as unknown as Compared // every stage has both
 }
 
 function together(rounds: readonly Measured[]): Measured {
@@ -120,14 +119,13 @@ function together(rounds: readonly Measured[]): Measured {
 
 const cpuEach = ({ cpuUs, requests }: Measured, parts = 1): number => cpuUs / (requests * parts)
 
-function rowsOf(name: string, { forwarder, gateway }: Compared, parts: { count: number; unit: string }): Row[] {
-  const row = (figure: string, of: (measured: Measured) => number, digits = 1): Row => ({
-    figure: `${name}: ${figure}`,
-    forwarder: of(forwarder).toFixed(digits),
-    gateway: of(gateway).toFixed(digits),
+function rowsOf(name: string, compared: Compared, parts: { count: number; unit: string }): Row[] {
+  const row = (figure: string, of: (measured: Measured) => number, digits = 1): Row => {
+    const values = Object.fromEntries(Object.entries(compared).map(([target, measured]) => [target, of(measured)]))
+    const [bare, own] = [of(compared.forwarder), of(compared.gateway)]
     // The load generator counts whole milliseconds: smaller values cannot be compared.
-    ratio: of(forwarder) < 1 ? '' : `${(of(gateway) / of(forwarder)).toFixed(2)} ×`,
-  })
+    return { figure: `${name}: ${figure}`, values, digits, ratio: bare < 1 ? undefined : own / bare }
+  }
   return [
     row(`CPU µs per ${parts.unit}`, (measured) => cpuEach(measured, parts.count)),
     row('requests a second', ({ perSecond }) => perSecond, 0),
@@ -139,7 +137,8 @@ function rowsOf(name: string, { forwarder, gateway }: Compared, parts: { count: 
 const cpuRatio = ({ forwarder, gateway }: Compared): number => cpuEach(gateway) / cpuEach(forwarder)
 
 interface Stage {
-  readonly targets: readonly [Target, Target]
+  /** The forwarder, the gateway, and nginx where it is installed. */
+  readonly targets: readonly [Target, Target, ...Target[]]
   readonly upstream: Target
   readonly rows: Row[]
   readonly verdicts: Verdict[]
@@ -149,11 +148,14 @@ const request = { count: 1, unit: 'request' }
 const chunk = { count: CHUNKS + 3, unit: 'chunk' }
 
 async function measureCpu({ targets, rows, verdicts }: Stage): Promise<number> {
+  const most = await compare(targets, JSON_WORK, 256)
   const many = await compare(targets, JSON_WORK, 64)
+  const some = await compare(targets, JSON_WORK, 32)
   const single = await compare(targets, JSON_WORK, 1)
   const streams = await compare(targets, STREAM_WORK, 64)
   const paced = await compare(targets, { model: `paced-${CHUNKS}`, stream: true }, 64)
-  rows.push(...rowsOf('JSON, 64 in flight', many, request), ...rowsOf('JSON, 1 in flight', single, request))
+  rows.push(...rowsOf('JSON, 256 in flight', most, request), ...rowsOf('JSON, 64 in flight', many, request))
+  rows.push(...rowsOf('JSON, 32 in flight', some, request), ...rowsOf('JSON, 1 in flight', single, request))
   rows.push(...rowsOf('stream at full speed, 64 in flight', streams, chunk))
   rows.push(...rowsOf('stream, 1 ms between chunks, 64 in flight', paced, chunk))
   verdicts.push(
@@ -166,7 +168,8 @@ async function measureCpu({ targets, rows, verdicts }: Stage): Promise<number> {
 }
 
 /** The other APIs in front of the same upstream: what translating adds. */
-async function measureApis({ targets, rows }: Stage): Promise<void> {
+async function measureApis({ targets: [forwarder, gateway], rows }: Stage): Promise<void> {
+  const targets = [forwarder, gateway] as const
   for (const api of APIS.filter((name) => name !== 'chat')) {
     const whole = await compare(targets, { ...JSON_WORK, api }, 64)
     const streamed = await compare(targets, { ...STREAM_WORK, api }, 64)
@@ -178,14 +181,16 @@ async function measureApis({ targets, rows }: Stage): Promise<void> {
 async function measureLatency({ targets, upstream, rows, verdicts }: Stage, saturation: number): Promise<void> {
   const load = { perSecond: saturation / 2, seconds: SECONDS * 2 }
   const direct = await pace(upstream, JSON_WORK, load)
-  const [forwarder, gateway] = [await pace(targets[0], JSON_WORK, load), await pace(targets[1], JSON_WORK, load)]
+  const paced: [string, typeof direct][] = []
+  for (const target of targets) paced.push([target.name, await pace(target, JSON_WORK, load)])
   const fsync = fsyncP99Ms()
   for (const name of ['p50Ms', 'p99Ms'] as const) {
-    const [bare, own] = [forwarder[name] - direct[name], gateway[name] - direct[name]]
+    const values: Row['values'] = Object.fromEntries(paced.map(([target, at]) => [target, at[name] - direct[name]]))
     const figure = `added to the first byte at ${load.perSecond.toFixed(0)} requests a second, ${name.slice(0, 3)} ms`
-    rows.push({ figure, forwarder: bare.toFixed(2), gateway: own.toFixed(2), ratio: '' })
+    rows.push({ figure, values, digits: 2, ratio: undefined })
     const budget = name === 'p50Ms' ? BUDGETS.addedFirstByteP50Ms : BUDGETS.addedFirstByteP99Ms + 2 * fsync
-    verdicts.push({ figure: `added to the first byte, ${name.slice(0, 3)}, ms`, measured: own, budget })
+    const measured = values.gateway ?? Number.NaN
+    verdicts.push({ figure: `added to the first byte, ${name.slice(0, 3)}, ms`, measured, budget })
   }
 }
 
@@ -198,12 +203,8 @@ async function measureIdleStreams(upstreamPort: number, { rows, verdicts }: Stag
   const own = await kibPerStream({ name: 'gateway', port: gateway.port, pid: gateway.pid, key })
   await gateway.stop()
   forwarder.stop()
-  rows.push({
-    figure: 'memory per open idle stream, KiB',
-    forwarder: bare.toFixed(1),
-    gateway: own.toFixed(1),
-    ratio: '',
-  })
+  const values = { forwarder: bare, gateway: own }
+  rows.push({ figure: 'memory per open idle stream, KiB', values, digits: 1, ratio: undefined })
   verdicts.push({ figure: 'memory per open idle stream, KiB', measured: own, budget: BUDGETS.idleStreamKib })
 }
 
@@ -240,47 +241,79 @@ async function soak({ targets, verdicts }: Stage): Promise<void> {
 async function main(): Promise<boolean> {
   const upstream = await start('upstream.ts')
   const forwarder = await start('forwarder.ts', String(upstream.port))
+  const nginx = nginxVersion() === undefined ? undefined : await startNginx(upstream.port)
   const ready = await readyTimes(upstream.port)
   const gateway = await startMeasured(upstream.port)
   await sleep(1000) // until the start has settled
-  const startKib = residentKib(gateway.pid)
+  const memory = { start: memoryOf({ forwarder, gateway, nginx }) }
   const key = await gateway.key()
-  const target = (name: string, { port, pid }: { port: number; pid: number }): Target => ({ name, port, pid, key })
+  const target = (name: TargetName | 'upstream', { port, pid }: { port: number; pid: number }): Target => ({
+    name,
+    port,
+    pid,
+    key,
+  })
   const stage: Stage = {
-    targets: [target('forwarder', forwarder), target('gateway', gateway)],
+    targets: [
+      target('forwarder', forwarder),
+      target('gateway', gateway),
+      ...(nginx === undefined ? [] : [target('nginx', nginx)]),
+    ],
     upstream: target('upstream', upstream),
     rows: [],
     verdicts: [],
   }
+  const { rows, verdicts } = stage
   try {
     const saturation = await measureCpu(stage)
     await measureApis(stage)
     await measureLatency(stage, saturation)
-    const ranKib = residentKib(gateway.pid)
+    const loaded = memoryOf({ forwarder, gateway, nginx })
     await measureIdleStreams(upstream.port, stage)
     if (process.argv.includes('--soak')) await soak(stage)
-    const memory = (figure: string, kib: number): Row => ({
-      figure,
-      forwarder: '',
-      gateway: (kib / 1024).toFixed(0),
-      ratio: '',
-    })
-    stage.rows.push(memory('RSS after start, MiB', startKib), memory('RSS after the load, MiB', ranKib))
-    stage.verdicts.push({ figure: 'RSS after start, MiB', measured: startKib / 1024, budget: BUDGETS.startRssMib })
-    stage.verdicts.push({
-      figure: 'start of node to ready, ms',
-      measured: percentile(ready, 50),
-      budget: BUDGETS.readyMs,
-    })
+    rows.push({ figure: 'RSS after start, MiB', values: memory.start, digits: 0, ratio: undefined })
+    rows.push({ figure: 'RSS after the load, MiB', values: loaded, digits: 0, ratio: undefined })
+    const readyMs = percentile(ready, 50)
+    rows.push({ figure: 'start to ready, ms', values: { gateway: readyMs }, digits: 0, ratio: undefined })
+    verdicts.push({ figure: 'RSS after start, MiB', measured: memory.start.gateway, budget: BUDGETS.startRssMib })
+    verdicts.push({ figure: 'start of node to ready, ms', measured: readyMs, budget: BUDGETS.readyMs })
   } finally {
     await gateway.stop()
-    forwarder.stop()
-    upstream.stop()
+    for (const each of [nginx, forwarder, upstream]) each?.stop()
   }
-  printTable(stage.rows)
+  return report(stage)
+}
+
+type Memory = Readonly<Record<'forwarder' | 'gateway', number> & Partial<Record<TargetName, number>>>
+
+/** MiB of resident memory. */
+function memoryOf({
+  forwarder,
+  gateway,
+  nginx,
+}: Record<'forwarder' | 'gateway', Pid> & { nginx: Pid | undefined }): Memory {
+  const mib = ({ pid }: Pid): number => residentKib(pid) / 1024
+  return { forwarder: mib(forwarder), gateway: mib(gateway), ...(nginx && { nginx: mib(nginx) }) }
+}
+
+interface Pid {
+  readonly pid: number
+}
+
+/** @returns whether all budgets hold. */
+function report({ rows, verdicts }: Stage): boolean {
+  const plot = process.argv.indexOf('--plot')
+  if (plot !== -1) writeFileSync(resolve(process.argv[plot + 1] ?? 'bench.svg'), plotCpu(rows))
+  const machine = machineText(nginxVersion())
+  if (asJson) {
+    console.log(JSON.stringify({ machine, rows, verdicts }, undefined, 2))
+    return brokenVerdicts(verdicts).length === 0
+  }
+  console.log(`${machine}\n`)
+  printTable(rows)
   console.log('')
   if (process.argv.includes('--profile')) console.log(`${topFunctions(folder, 30).join('\n')}\n\nprofiles: ${folder}\n`)
-  return printVerdicts(stage.verdicts)
+  return printVerdicts(verdicts)
 }
 
 const benchOf: Readonly<Record<string, () => Promise<boolean>>> = {
