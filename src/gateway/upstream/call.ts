@@ -192,9 +192,10 @@ async function answer(state: CallState, exchange: UpstreamExchange): Promise<voi
   try {
     const head = await exchange.head
     if (isRefused(head)) await refuse(state, head, exchange)
-    if (!request.stream) return await readWhole(state, [])
+    if (!request.stream) return takeWhole(state, await readBodyText(exchange, [], MAX_COMPLETION_BYTES))
     const first = isJson(head) ? await exchange.read() : undefined
-    if (first !== undefined && startsAsJsonBytes(first)) return await readWhole(state, [first])
+    if (first !== undefined && startsAsJsonBytes(first))
+      return takeWhole(state, await readBodyText(exchange, [first], MAX_COMPLETION_BYTES))
     const decoder = createDecoder(protocol.framing, { maxEventBytes: MAX_EVENT_BYTES })
     state.stream = { decoder, parser: protocol.streamParser(), frames: [], bytesRead: 0 }
     if (first !== undefined) consume(state, state.stream, { bytes: first, into: state.pending })
@@ -295,10 +296,8 @@ function endOfStream(state: CallState, into: ChatEvent[], cause?: unknown): void
   reportEnd(state, COMPLETE)
 }
 
-/** @param begun The part of the body that was already read. */
-async function readWhole(state: CallState, begun: Uint8Array[]): Promise<void> {
-  if (state.exchange === undefined) return
-  const body = await readBodyText(state.exchange, begun, MAX_COMPLETION_BYTES)
+/** @param body Undefined: it is too large. */
+function takeWhole(state: CallState, body: string | undefined): void {
   if (body === undefined) throw failed(TOO_LARGE_MESSAGE)
   state.finished = true
   state.deadline?.clear()
