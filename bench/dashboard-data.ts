@@ -1,6 +1,7 @@
 /** Months of usage of an account: completions and their sums, written without the ledger, which would take hours. */
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
+import { performanceHours } from '../src/db/migrations/performance-hours.ts'
 import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
 
 export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const
@@ -76,6 +77,7 @@ async function fillPostgres({ location, accountId, count, now }: Filling): Promi
       if (made % (count / 10) < CHUNK) reportRate(made, (1000 * size) / (performance.now() - startedAt))
     }
     for (const sums of SUMS) await client.query(addingUp(sums, '$1'), [accountId])
+    for (const statement of PERFORMANCE) await client.query(statement)
     await client.query('vacuum analyze')
   } finally {
     await client.end()
@@ -101,6 +103,7 @@ function fillSqlite({ location, accountId, count, now }: Filling): void {
       db.exec('commit')
     }
     for (const sums of SUMS) db.prepare(addingUp(sums, '?')).run(accountId)
+    for (const statement of PERFORMANCE) db.exec(statement)
     db.exec('pragma wal_checkpoint(truncate)')
   } finally {
     db.close()
@@ -125,6 +128,9 @@ function rowOf(index: number, { count, now }: Pick<Filling, 'count' | 'now'>): r
     spread % 10 === 0 ? `${agent}/run_${agent.slice(4)}` : null,
   ]
 }
+
+/** Recreates the hourly counts of all accounts, as the migration that adds the table does. */
+const PERFORMANCE = ['delete from performance_hour', ...performanceHours.slice(1)]
 
 interface Sums {
   readonly table: 'usage_rollup' | 'usage_hour'
