@@ -160,5 +160,6 @@ test('the API document describes the reports, the file and every field of a row'
     'duration_ms',
     'reason',
     'provider_credential_id',
+    'message',
   ])
 })
