@@ -76,14 +76,18 @@ test('every command and flag of the contract exists', () => {
       '--operator',
     ],
     'keys list': ['--json'],
-    'keys revoke': ['<id>'],
+    'keys rotate': ['<key>', '--overlap <', '--json'],
+    'keys disable': ['<key>', '--json'],
+    'keys enable': ['<key>', '--json'],
+    'keys revoke': ['<key>', '--json'],
     'accounts create': ['--name <', '--plan <'],
     'accounts list': ['--json'],
     'accounts set-plan': ['<id> <plan>'],
     'accounts set-overrun': ['<id> <usd>'],
     'login-link': [],
     doctor: ['--json'],
-    'config check': ['<file>'],
+    'config check': ['[file]', '--json'],
+    completion: ['<shell>'],
     'config schema': [],
   }
   for (const [command, names] of Object.entries(flags)) {
@@ -108,7 +112,7 @@ test('an invalid value is wrong usage', () => {
   assertWrongUsage(['keys', 'create', '--name', 'x', '--expires-in', '30'], /such as 30d/)
   assertWrongUsage(['keys', 'create', '--name', 'x', '--monthly-budget-usd', '-1'], /6 decimals/)
   assertWrongUsage(['keys', 'create', '--name', 'x', '--scopes', 'chat,,keys'], /comma-separated/)
-  assertWrongUsage(['keys', 'revoke'], /missing required argument 'id'/)
+  assertWrongUsage(['keys', 'revoke'], /missing required argument 'key'/)
 })
 
 test('an incomplete command shows its help on stderr, and is wrong usage', () => {
