@@ -6,7 +6,7 @@ const showReference = async () => {
     // Requests go to the gateway that served this page, whatever address its configuration has.
     spec: { ...description, servers: [{ url: location.origin }] },
     docExpansion: 'none',
-    filter: true,
+    syntaxHighlight: false,
     defaultModelsExpandDepth: -1,
     tagsSorter: 'alpha',
     validatorUrl: null,
