@@ -61,7 +61,7 @@ test('--help answers at every level with exit 0', () => {
 
 test('every command and flag of the contract exists', () => {
   const flags: Readonly<Record<string, readonly string[]>> = {
-    serve: ['--config <', '--host <', '--port <', '--role <', '--migrate'],
+    serve: ['--config <', '--host <', '--port <', '--processes <', '--role <', '--migrate'],
     reload: [],
     migrate: ['--dry-run'],
     'keys create': [
@@ -106,6 +106,7 @@ test('an unknown command or flag is wrong usage, and the message suggests a simi
 test('an invalid value is wrong usage', () => {
   assertWrongUsage(['serve', '--port', '70000'], /0 to 65535/)
   assertWrongUsage(['serve', '--port', 'http'], /whole number/)
+  assertWrongUsage(['serve', '--processes', '65'], /1 to 64, or auto/)
   assertWrongUsage(['serve', '--role', 'boss'], /all, api, worker/)
   assertWrongUsage(['keys', 'create'], /--name/)
   assertWrongUsage(['keys', 'create', '--name', ' '], /not empty/)

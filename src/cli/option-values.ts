@@ -49,6 +49,8 @@ export const parseWholeNumber = numberOfForm(/^\d{1,15}$/, 'a whole number')
 export const parseMaxSteps = numberOfForm(/^[1-9]\d{0,8}$/, 'a whole number above 0')
 const readPort = (text: string) => (parseWholeNumber(text) > 65_535 ? undefined : Number(text))
 export const parsePort = parserOf(readPort, '0 to 65535')
+/** @returns The text. */
+export const parseProcesses = textOfForm(/^(?:auto|[1-9]|[1-5]\d|6[0-4])$/, '1 to 64, or auto')
 
 const MAX_AMOUNT = BigInt(MAX_ENTRY_USD) * 1_000_000_000n
 

@@ -19,6 +19,7 @@ import {
   parseNote,
   parseOverrun,
   parsePort,
+  parseProcesses,
   parseReason,
   parseTime,
   parseUsd,
@@ -59,7 +60,7 @@ function addServer(program: Command, version: string): void {
     .option('--config <file>', 'configuration file (default: ./turnpike.yaml if it exists)')
     .option('--host <host>', 'address to listen on')
     .option('--port <port>', 'port to listen on', parsePort)
-    .option('--processes <count>', 'processes that share the port; auto: one for each core')
+    .option('--processes <count>', 'processes that share the port; auto: one for each core', parseProcesses)
     .addOption(new Option('--role <role>', 'role of this process').choices(['all', 'api', 'worker']).default('all'))
     .option('--migrate', 'apply pending migrations to a PostgreSQL database first', false)
     .action(async (options: ServeOptions) => (await import('./serve.ts')).serve(options, version))
