@@ -92,6 +92,8 @@ export const SECTIONS: readonly Section[] = [
     text: 'Operations',
     pages: [
       ['Operation', 'operations'],
+      ['Scaling', 'scaling'],
+      ['Benchmarks', 'benchmarks'],
       ['Service level objectives', 'slo'],
       ['Credit', 'credit'],
       ['Invoices', 'invoices'],
