@@ -34,7 +34,7 @@ test('budgets are set, listed, raised with a reason and removed', async (t) => {
   const raised = await json('budgets', 'raise', id, '--usd', '100', '--for', '3d', '--reason', 'launch')
   assert.deepEqual([raised.data[0].limit_usd, raised.data[0].raises[0].reason], [600, 'launch'])
   const listed = await turnpike('budgets', 'list')
-  assert.match(listed.out, new RegExp(`^${id}  account  .*month Europe/\\S+ +600 +0 +0 +block`, 'm'))
+  assert.match(listed.out, new RegExp(`^${id}  account  .*month Europe/Berlin +600 +0 +0 +block`, 'm'))
   assert.equal((await json('budgets', 'set', ...tag)).data.length, 0)
   for (const wrong of [
     ['--budget', '5/year'],

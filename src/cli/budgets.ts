@@ -104,5 +104,5 @@ function budgetsTable(budgets: readonly BudgetStatus[]): string {
     budget.action,
     budget.resetsAt === undefined ? 'never' : isoTime(budget.resetsAt),
   ])
-  return textTable(head, rows)
+  return textTable(head, rows, Number.POSITIVE_INFINITY) // subjects are copied into other commands
 }
