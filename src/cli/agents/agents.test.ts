@@ -159,7 +159,7 @@ test('list prints a table, with --json the page, with --all every page', async (
   assert.deepEqual(JSON.parse(all.stdout), { data: [AGENT, other], has_more: false, next_cursor: null })
   assert.equal(server.asked.at(-1)?.what, 'GET /v1/agents?limit=100&cursor=more')
   const { stdout: shown } = await run(['list'])
-  assert.match(shown, /\nagt_2 +failed \(max_steps\) +acme\/website +A very .{30,40}… +\$/)
+  assert.match(shown, /\nagt_2 +failed \(max_steps\) +acme\/website +A very .{20,40}… +\$/)
 })
 
 test('show prints status, cost, branch and summary', async () => {
