@@ -396,7 +396,7 @@ test('a provider is added with its key, tested, given a model, disabled and enab
   await form.getByLabel('Weight').fill('3')
   await form.getByRole('switch', { name: 'In use' }).click()
   await form.getByRole('button', { name: 'Save changes' }).click()
-  await form.waitFor({ state: 'detached' })
+  await dialog(page, 'own').waitFor({ state: 'detached' })
   await page.getByText('Disabled', { exact: true }).waitFor()
   assert.equal((await chat('own/coder')).statusCode, 422)
   const token = await dashboard.token(await dashboard.browser(dashboard.owner))
