@@ -100,13 +100,13 @@ test('J3: a person signs the command line in, uses it, is disconnected and recei
     await run('whoami'),
     /^server .*\nprofile +default\nuser +ada@example\.com \(developer\)\naccount +Example/,
   )
-  assert.match(await run('models'), /^MODEL +OWNER .*\n(.*\n)*m1 +up +128000 +1000 +1\.00 +2\.00 +streaming,/)
+  assert.match(await run('models'), /^MODEL +OWNER .*\n(.*\n)*m1 +up +128,000 +1,000 +1\.00 +2\.00 +streaming,/)
   assert.match((await home.run(['chat', 'm1'], { input: 'Hi' })).stdout, /^t0 t1 /)
   const report = await eventually(
     () => run('usage', '--group-by', 'key'),
-    (text) => text.includes('dev_'),
+    (text) => text.includes('turnpike-cli'),
   )
-  assert.match(report, /\nKEY +TOKENS +COST +REQUESTS\ndev_\w+ +15 +\$0\.00002 +1\n$/)
+  assert.match(report, /\nKEY +TOKENS +COST +REQUESTS\ndevice "turnpike-cli" of ada@example\.com +15 +\$0\.00002 +1\n$/)
   const devices = JSON.parse((await send(gateway, '/v1/devices', { key })).text)
   assert.deepEqual([devices.data[0].client_id, devices.data[0].revoked_at], ['turnpike-cli', null])
   assert.equal((await send(gateway, `/v1/devices/${devices.data[0].id}`, { key, method: 'DELETE' })).status, 204)
