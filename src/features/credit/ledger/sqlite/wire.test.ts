@@ -48,6 +48,7 @@ const detailed = {
   api: 'responses',
   teamId: 'team_2' as TeamId,
   requestId: 'req_2',
+  providerCostNanoUsd: 15n,
 } as const
 const record = completionRecord({
   ...counts,
