@@ -12,7 +12,7 @@ const COLOURS: Readonly<Record<TargetName, string>> = { nginx: '#8c8c8c', forwar
 
 /** Bars of every figure of CPU time as a multiple of the forwarder's: figures differ by orders of magnitude. */
 export function plotCpu(rows: readonly Row[]): string {
-  const shown = rows.filter(({ figure, ratio }) => figure.includes('CPU') && ratio !== undefined)
+  const shown = rows.filter(({ figure, ratio }) => figure.includes('CPU') && Number.isFinite(ratio))
   const most = Math.max(1, ...shown.map(({ ratio = 0 }) => ratio))
   const scale = (WIDTH - LABEL_WIDTH - VALUE_WIDTH) / most
   const parts = [text({ x: 0, y: 14 }, 'CPU time as a multiple of a bare Node.js forwarder, and in µs; less is better')]
