@@ -145,7 +145,11 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   '5XX': 'The gateway or a provider failed; `error.type` tells whether to retry.',
 }
 /** Routes that accept a request without a body. */
-const OPTIONAL_BODIES: ReadonlySet<string> = new Set(['/auth/session', '/v1/webhooks/{id}/rotate_secret'])
+const OPTIONAL_BODIES: ReadonlySet<string> = new Set([
+  '/auth/session',
+  '/v1/keys/{id}/rotate',
+  '/v1/webhooks/{id}/rotate_secret',
+])
 /** Prefixes of identifiers by collection. */
 const PREFIXES: Readonly<Record<string, string>> = {
   accounts: 'acc_',

@@ -4004,7 +4004,7 @@ export interface operations {
                 id: string;
             };
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     /**
