@@ -90,7 +90,7 @@ test('a new host is written, registered and documented, and passes types, lint, 
   assert.match(tests.output, /ok \d+ - sample-host keeps the registry's contract/)
   assert.match(tests.output, /ok \d+ - otherhost keeps the registry's contract/)
   assert.match(tests.output, /ok \d+ - otherhost is sent what it understands/)
-  assert.match(tests.output, /ok \d+ - golden: sample-host is sent what its file says/)
+  assert.match(tests.output, /ok \d+ - golden: sample-host receives what its file says/)
   assert.equal(node('scripts/generate-docs.ts', '--check').status, 0)
 })
 
