@@ -65,7 +65,7 @@ async function readSources({ fetch, save, modelsDev }: Options, today: string): 
 function print(findings: readonly Finding[], sources: readonly PriceSource[], all: boolean): void {
   const shown = all ? findings : findings.filter(({ kind }) => kind !== 'settled')
   const rows = shown.map(({ level, kind, model, message }) => [level, kind, model, message])
-  if (rows.length > 0) console.log(textTable(['level', 'kind', 'model', 'what'], rows))
+  if (rows.length > 0) console.log(textTable(['level', 'kind', 'model', 'what'], rows, Number.POSITIVE_INFINITY))
   for (const { name, version, date, models } of sources) {
     console.log(`compared with ${name} ${version} of ${date}, with ${Object.keys(models).length} deployments`)
   }

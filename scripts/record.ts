@@ -92,7 +92,7 @@ function printOutcomes(outcomes: readonly Outcome[], withReasons: boolean): void
     const reason = withReasons ? said.replace(/\s+/g, ' ').slice(0, MAX_REASON_LENGTH) : ''
     return [name, reason === '' ? outcome : `${outcome}: ${reason}`]
   })
-  console.log(textTable(['case', 'outcome'], rows))
+  console.log(textTable(['case', 'outcome'], rows, Number.POSITIVE_INFINITY))
 }
 
 function textsOf({ texts, entry }: NonNullable<Outcome['rendered']>) {

@@ -112,6 +112,7 @@ test('INV-10: the row has every fact of its completion', async () => {
     cacheWriteTokens: 0,
     reasoningTokens: 0,
     costNanoUsd: 16_000n,
+    providerCostNanoUsd: undefined,
     priceVersion: 'pv_1',
     usageSource: 'provider',
     createdAt: 1_760_000_000_000,
