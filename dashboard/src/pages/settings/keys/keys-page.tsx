@@ -253,7 +253,7 @@ function changesOf(row: Key, { onRotate, onDisable, onEnable, onRevoke }: KeyAct
 
 function Name({ row }: { readonly row: Key }) {
   return (
-    <span className="block max-w-36 min-w-28 py-0.5 2xl:max-w-72">
+    <span className="block max-w-32 min-w-28 py-0.5 2xl:max-w-72">
       <span className="block truncate" title={row.name}>
         {row.name}
       </span>

@@ -273,7 +273,7 @@ export function QuietProviders({ providers, onOpen }: QuietProvidersProps) {
 
 function NameAndAddress({ provider: { name, base_url: address } }: { readonly provider: Provider }) {
   return (
-    <span className="block max-w-64 py-0.5 max-md:ml-auto 2xl:max-w-96">
+    <span className="block max-w-60 py-0.5 max-md:ml-auto 2xl:max-w-96">
       <span className="block font-medium break-words">{name}</span>
       <span className="block truncate font-mono text-xs font-normal text-soft" title={address}>
         {address}
