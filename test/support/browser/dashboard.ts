@@ -86,6 +86,7 @@ export async function startDashboard(
   const firstAccount = await ensureFirstAccount(db, plan, { now: Date.now, ids: testIds })
   const owner = await app.person(firstAccount, 'owner', 'owner@example.com')
   await app.app.server.listen({ host: '127.0.0.1', port })
+  app.app.publish(port)
   const window: Dashboard['window'] = async (t, browser, { as = owner, ...options } = {}) => {
     const page = await openWindow(t, browser, { bypassCSP: false, ...options })
     await page.context().addCookies([await cookieOf(app, as)])
