@@ -75,7 +75,11 @@ async function open(t: Parameters<Dashboard['open']>[0], path: string): Promise<
 
 async function assertNothingRan(page: Page, where: string): Promise<void> {
   assert.deepEqual(await page.evaluate('globalThis.__ran'), [], where)
-  assert.equal(await page.locator('main').locator('img, script, iframe, object, embed, form:not(search form)').count(), 0, where)
+  assert.equal(
+    await page.locator('main').locator('img, script, iframe, object, embed, form:not(search form)').count(),
+    0,
+    where,
+  )
 }
 
 test('the list of agents shows every name as text', async (t) => {
