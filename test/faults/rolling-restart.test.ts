@@ -126,7 +126,7 @@ function startLoad(url: string, key: string) {
 
 interface Balancer {
   readonly url: string
-  /** Resolves when the proxy sends a process no more requests. */
+  /** Resolves when the proxy sends a process no more requests, also not those of connections that it has accepted. */
   takeOut(port: number): Promise<void>
   putBack(port: number): Promise<void>
 }
@@ -181,7 +181,7 @@ async function withNginx(t: TestContext): Promise<Balancer> {
   const { pid, url, rewrite } = await proxies.startNginx(t, await freePort(), servers())
   const workers = (): string[] => {
     const listed = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' }).trim()
-    return listed.split('\n').filter((line) => line.endsWith('worker process')) // not those that only end their requests
+    return listed.split('\n').filter((line) => line.includes('worker process')) // also those that only end their requests
   }
   const reload = async (out?: number): Promise<void> => {
     const before = workers()
@@ -215,9 +215,17 @@ async function withHaproxy(t: TestContext): Promise<Balancer> {
   }
   const isUp = async (port: number): Promise<boolean> =>
     new RegExp(`^turnpike,on-${port},(?:[^,]*,){15}UP,`, 'm').test(await command('show stat'))
+  const isIdle = async (port: number): Promise<boolean> =>
+    new RegExp(`^turnpike,on-${port},0,\\d+,0,`, 'm').test(await command('show stat'))
   return {
     url,
-    takeOut: (port) => set(port, 'drain'),
+    async takeOut(port) {
+      await set(port, 'drain')
+      await eventually(
+        () => isIdle(port),
+        (idle) => idle,
+      )
+    },
     async putBack(port) {
       await set(port, 'ready')
       await eventually(
