@@ -112,7 +112,25 @@ test('completions of a release that noted no attempts stay as they are, and new 
   assert.equal(noted?.attempt_log, JSON.stringify(attemptLog))
 })
 
-/** Reference and local tables, see `schema.ts`. */
+test('rejected requests stay, and those of nobody can be stored', async (t) => {
+  const { db } = await databaseOf(t, '0028-rejections')
+  await sql`insert into account (id, name, plan, created_at, changed_at) values ('acc_1', 'One', 'pro', 1, 1)`.execute(
+    db,
+  )
+  const insert = (requestId: string, keyId: string | null) =>
+    sql`insert into rejection (account_id, request_id, created_at, key_id, endpoint, model, status, code)
+      values ('acc_1', ${requestId}, 1, ${keyId}, '/v1/messages', null, 401, 'invalid_credential')`.execute(db)
+  await insert('req_1', 'key_1')
+  await assert.rejects(insert('req_2', null))
+  await migrate(db, Date.now)
+  await insert('req_2', null)
+  const rows = await db.selectFrom('rejection').select(['request_id', 'key_id']).orderBy('request_id').execute()
+  assert.deepEqual(rows, [
+    { request_id: 'req_1', key_id: 'key_1' },
+    { request_id: 'req_2', key_id: null },
+  ])
+})
+
 /** The last migration of 0.1.0. */
 const OF_0_1 = '0013-bounded-usage'
 const NOW = Date.UTC(2026, 10, 24)
@@ -168,6 +186,7 @@ test('a database of 0.1 keeps every account, key, budget, charge and row, and it
   assert.deepEqual([sums.rowsNanoUsd, sums.rollupsNanoUsd, sums.ledgerNanoUsd], [29n, 29n, 29n])
 })
 
+/** Reference and local tables, see `schema.ts`. */
 const EXEMPT = new Set([
   'account',
   'credential',

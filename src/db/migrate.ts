@@ -34,6 +34,7 @@ import { performanceHours } from './migrations/performance-hours.ts'
 import { providerHours } from './migrations/provider-hours.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { rejections } from './migrations/rejections.ts'
+import { rejectionsOfNobody } from './migrations/rejections-of-nobody.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import { teamTags } from './migrations/team-tags.ts'
 import { webhookKinds } from './migrations/webhook-kinds.ts'
@@ -83,6 +84,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0034-content-capture', statements: contentCapture },
   { name: '0035-markup', statements: markup },
   { name: '0036-team-tags', statements: teamTags },
+  { name: '0037-rejections-of-nobody', statements: rejectionsOfNobody },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */
