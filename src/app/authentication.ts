@@ -100,6 +100,6 @@ function hasThreeParts(text: string): boolean {
 }
 
 /** Errors of requests in flight when their credential ends. */
-const REVOKED_KEY = new GatewayError('invalid_credential', 'The API key was revoked.')
+const REVOKED_KEY = new GatewayError('invalid_credential', 'The API key was revoked or disabled.')
 const REVOKED_DEVICE = new GatewayError('invalid_credential', 'The device was disconnected.')
 const SIGNED_OUT = new GatewayError('invalid_credential', 'The session has ended.')

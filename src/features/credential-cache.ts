@@ -28,6 +28,12 @@ type Table = keyof typeof TABLES
 /** Ids of rows by table. */
 export type RowIds = Readonly<Record<Table, ReadonlySet<string>>>
 
+/** Ids of rows that are not valid any more. */
+export interface EndedIds extends RowIds {
+  /** Those of `api_key` that are disabled: the keys that they created are refused as well, unlike those of revoked keys. */
+  readonly disabledKeys: ReadonlySet<string>
+}
+
 export interface CredentialCacheInput<Credential> {
   readonly db: Kysely<Database>
   /** Calls back when another process may have changed rows; returns what unsubscribes. */
@@ -44,7 +50,7 @@ export interface CredentialCacheInput<Credential> {
   /** Whether a credential was computed from one of `rows`. */
   readonly dependsOn: (credential: Credential, rows: RowIds) => boolean
   /** Whether a caller's credential ends because `rows` are not valid any more. */
-  readonly isEndedBy: (caller: Caller, rows: RowIds) => boolean
+  readonly isEndedBy: (caller: Caller, rows: EndedIds) => boolean
   /** Called when credentials may have ended, here or in another process. */
   readonly onEnded: (isEnded: (caller: Caller) => boolean) => void
 }
@@ -123,20 +129,22 @@ interface ChangedRow {
   readonly table: Table
   readonly id: string
   readonly endedAt: number | null
+  /** Of a key; null: it is enabled. */
+  readonly disabledAt: number | null
   readonly changedAt: number
 }
 
 /** @param apply Called with every set of changes that is not empty. `ended` is undefined where all rows are valid. */
 function followRows(
   { db, tables }: Pick<CredentialCacheInput<unknown>, 'db' | 'tables'>,
-  apply: (changed: RowIds, ended: RowIds | undefined) => void,
+  apply: (changed: RowIds, ended: EndedIds | undefined) => void,
 ): ChangeFollower {
   return createChangeFollower<Cursor>({
     latest: () => latestChanges(db, tables),
     async applySince(cursor) {
       const rows = await changedRows(db, tables, cursor)
       const ended = rows.filter(({ endedAt }) => endedAt !== null)
-      if (rows.length > 0) apply(idsOf(rows), ended.length === 0 ? undefined : idsOf(ended))
+      if (rows.length > 0) apply(idsOf(rows), ended.length === 0 ? undefined : endedIds(ended))
       const next: Partial<Record<Table, number>> = { ...cursor }
       for (const { table, changedAt } of rows) next[table] = Math.max(next[table] ?? 0, changedAt)
       return next
@@ -156,10 +164,16 @@ async function latestChanges(db: Kysely<Database>, tables: readonly Table[]): Pr
 function changedRows(db: Kysely<Database>, tables: readonly Table[], cursor: Cursor): Promise<readonly ChangedRow[]> {
   const selects = tables.map((table) => {
     const { id, endedAt } = TABLES[table]
-    const columns = sql`${sql.lit(table)} as "table", ${id} as "id", ${endedAt} as "endedAt", changed_at as "changedAt"`
-    return sql`select ${columns} from ${sql.table(table)} where changed_at > ${cursor[table] ?? 0}`
+    const disabledAt = table === 'api_key' ? sql`disabled_at` : sql`cast(null as bigint)`
+    const times = sql`${endedAt} as "endedAt", ${disabledAt} as "disabledAt", changed_at as "changedAt"`
+    return sql`select ${sql.lit(table)} as "table", ${id} as "id", ${times} from ${sql.table(table)} where changed_at > ${cursor[table] ?? 0}`
   })
   return readRows(db, sql<ChangedRow>`${sql.join(selects, sql` union all `)}`)
+}
+
+function endedIds(rows: readonly ChangedRow[]): EndedIds {
+  const disabled = rows.filter(({ disabledAt }) => disabledAt !== null)
+  return { ...idsOf(rows), disabledKeys: new Set(disabled.map(({ id }) => id)) }
 }
 
 function idsOf(rows: readonly ChangedRow[]): RowIds {

@@ -5,7 +5,13 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential, missingCredential } from '../../domain/identity/credential.ts'
 import { withOwner } from '../../domain/rejection.ts'
-import { type CacheSource, createCredentialCache, MAX_NEGATIVE_ENTRIES, type RowIds } from '../credential-cache.ts'
+import {
+  type CacheSource,
+  createCredentialCache,
+  type EndedIds,
+  MAX_NEGATIVE_ENTRIES,
+  type RowIds,
+} from '../credential-cache.ts'
 import { type CachedKey, checkKey, digestText, loadKey } from './active-key.ts'
 import { isKeyForm } from './key.ts'
 
@@ -39,8 +45,7 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
     negativeCapacity: input.negativeCapacity ?? MAX_NEGATIVE_ENTRIES,
     load: (digest) => loadKey(db, digest),
     dependsOn: ({ caller }, rows) => isBasedOn(caller, rows),
-    isEndedBy: ({ kind, keyId, teamId }, { api_key: revoked, team }) =>
-      kind === 'key' && (revoked.has(keyId) || (teamId !== undefined && team.has(teamId))),
+    isEndedBy: (caller, rows) => caller.kind === 'key' && isEndedBy(caller, rows),
     onEnded: input.onEnded ?? (() => {}),
   })
   const rowOf = ({ caller }: CachedKey) => [caller.accountId, caller.keyId] as const
@@ -79,6 +84,11 @@ export function createAuthenticator(input: AuthenticatorInput): Authenticator {
 function isBasedOn({ keyId, accountId, ancestors, teamId }: Caller, { api_key: keys, team, account }: RowIds): boolean {
   if (keys.has(keyId) || account.has(accountId) || (teamId !== undefined && team.has(teamId))) return true
   return ancestors?.some((above) => keys.has(above.keyId)) === true
+}
+
+function isEndedBy({ keyId, ancestors, teamId }: Caller, { api_key: keys, team, disabledKeys }: EndedIds): boolean {
+  if (keys.has(keyId) || (teamId !== undefined && team.has(teamId))) return true
+  return ancestors?.some((above) => disabledKeys.has(above.keyId)) === true
 }
 
 /**

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
@@ -32,7 +33,9 @@ async function setUp(t: TestContext) {
       .values({ id: `acc_${name}` as AccountId, name, plan: 'free', created_at: 1, changed_at: 1 })
       .execute()
   }
-  const authenticator = createAuthenticator({ db, batch, onChange, now })
+  const interrupted: ((caller: Caller) => boolean)[] = []
+  const onEnded = (isEnded: (caller: Caller) => boolean) => void interrupted.push(isEnded)
+  const authenticator = createAuthenticator({ db, batch, onChange, now, onEnded })
   const app = await createHttpServer({
     newRequestId: testIds.request,
     trustProxy: [],
@@ -75,7 +78,7 @@ async function setUp(t: TestContext) {
   const pass = (ms: number): void => {
     time += ms
   }
-  return { create, ask, now, pass, events, database }
+  return { create, ask, now, pass, events, database, authenticator, interrupted }
 }
 
 test('creating a key returns 201 and the secret, once, which works at once', async (t) => {
@@ -531,6 +534,23 @@ test('who rotates or enables a key has its rights; disabling it needs none, and 
   )
   assert.equal((await ask(admin, 'DELETE', `/keys/${key.id}`)).status, 204)
   assert.equal((await ask(admin, 'POST', `/keys/${key.id}/rotate`)).status, 404)
+})
+
+test('disabling a key ends the requests in flight of the keys below it, and revoking it alone does not', async (t) => {
+  const { create, ask, authenticator, interrupted } = await setUp(t)
+  const { secret: admin } = await create()
+  const { key, secret } = await create()
+  const below = (await ask(secret, 'POST', '/keys', { name: 'below' })).body.key
+  const callers = await Promise.all(
+    [admin, secret, below].map((one) => authenticator.authenticate(`Bearer ${one}`, '127.0.0.1')),
+  )
+  const ended = () => callers.map((caller) => interrupted.some((is) => is(caller)))
+  await ask(admin, 'PATCH', `/keys/${key.id}`, { disabled: true })
+  assert.deepEqual(ended(), [false, true, true])
+  await ask(admin, 'PATCH', `/keys/${key.id}`, { disabled: false })
+  interrupted.length = 0
+  assert.equal((await ask(admin, 'DELETE', `/keys/${key.id}?cascade=false`)).status, 204)
+  assert.deepEqual(ended(), [false, true, false])
 })
 
 test('an expiry is announced 7 days and 1 day before, once each, and again when it was moved', async (t) => {
