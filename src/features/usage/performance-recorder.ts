@@ -1,11 +1,11 @@
 /**
  * Counts completions by hour, model and provider, with histograms of their times, for reports of speed and reliability.
- * They are counted in memory and added to the database every few seconds; what it does not accept in time is dropped.
+ * The counts are added to the database every few seconds; what it does not accept is dropped.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
-import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../../domain/completion.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
+import { type CompletionCounts, countCompletions } from '../../jobs/completion-counts.ts'
 import { bucketOf } from '../../lib/log-buckets.ts'
 import { HOUR_MS } from './period.ts'
 
@@ -23,54 +23,37 @@ interface RecorderInput {
   readonly log: { warn(fields: object, message: string): void }
 }
 
-export interface PerformanceRecorder {
-  /** Adds what was counted to the database. Never rejects. */
-  write(): Promise<void>
-  /** Writes the rest and ends. */
-  close(): Promise<void>
-}
-
 /** Observes the completions that the gateway publishes. */
-export function startPerformanceRecorder({ db, log }: RecorderInput): PerformanceRecorder {
-  let waiting: Counted[] = []
-  let timer: NodeJS.Timeout | undefined
-  let writing = Promise.resolve()
-
-  function onCompletion(message: unknown): void {
-    waiting.push((message as CompletionSignal).record)
-    timer ??= setTimeout(() => void write(), WRITE_AFTER_MS).unref()
-  }
-
-  async function writeWaiting(): Promise<void> {
-    const records = waiting
-    waiting = []
-    try {
-      await addPerformance(db, records)
-    } catch (error) {
-      log.warn({ err: error, completions: records.length }, 'completions were not added to the hours of performance')
-    }
-  }
-
-  function write(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    writing = writing.then(writeWaiting)
-    return writing
-  }
-
-  subscribe(COMPLETION_CHANNEL, onCompletion)
-  return {
-    write,
-    close() {
-      unsubscribe(COMPLETION_CHANNEL, onCompletion)
-      return write()
-    },
-  }
+export function startPerformanceRecorder({ db, log }: RecorderInput): CompletionCounts {
+  return countCompletions<Row>({
+    writeAfterMs: WRITE_AFTER_MS,
+    count,
+    add: (sums) => addSums(db, sums),
+    onFailure: (err, rows) => log.warn({ err, rows }, 'completions were not added to the hours of performance'),
+  })
 }
 
 /** Adds completions to their hours. */
 export async function addPerformance(db: Kysely<Database>, records: readonly Counted[]): Promise<void> {
-  const rows = sumsOf(records)
+  const sums = new Map<string, Row>()
+  for (const record of records) count(sums, record)
+  await addSums(db, sums)
+}
+
+function count(sums: Map<string, Row>, record: Counted): void {
+  const { accountId, model, provider } = record
+  const hour = Math.floor(record.createdAt / HOUR_MS)
+  for (const [measure, bucket] of measuresOf(record)) {
+    const name = [accountId, hour, model, provider, measure, bucket].join(' ')
+    const known = sums.get(name)
+    if (known !== undefined) known.count += 1
+    else sums.set(name, { account_id: accountId, hour, model, provider, measure, bucket, count: 1 })
+  }
+}
+
+/** In the order of the key, in which processes that write the same rows wait for one another. */
+async function addSums(db: Kysely<Database>, sums: ReadonlyMap<string, Row>): Promise<void> {
+  const rows = [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row)
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
     await db
       .insertInto('performance_hour')
@@ -82,22 +65,6 @@ export async function addPerformance(db: Kysely<Database>, records: readonly Cou
       )
       .execute()
   }
-}
-
-/** In the order of the key, in which processes that write the same rows wait for one another. */
-function sumsOf(records: readonly Counted[]): readonly Row[] {
-  const sums = new Map<string, Row>()
-  for (const record of records) {
-    const { accountId, model, provider } = record
-    const hour = Math.floor(record.createdAt / HOUR_MS)
-    for (const [measure, bucket] of measuresOf(record)) {
-      const name = [accountId, hour, model, provider, measure, bucket].join(' ')
-      const known = sums.get(name)
-      if (known !== undefined) known.count += 1
-      else sums.set(name, { account_id: accountId, hour, model, provider, measure, bucket, count: 1 })
-    }
-  }
-  return [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row)
 }
 
 /** Times to the first byte are those of streams: an answer in one piece has its first byte with its last. */

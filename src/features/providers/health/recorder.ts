@@ -1,16 +1,11 @@
 /**
- * Records the calls to each provider by hour, so that its health survives restarts and covers all processes. Calls are
- * counted in memory and added to the database every few seconds; counts that it does not accept in time are dropped.
+ * Records the calls to each provider by hour, so that its health survives restarts and covers all processes. The
+ * counts are added to the database every few seconds; what it does not accept is dropped.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
-import {
-  type AttemptNote,
-  type AttemptOutcome,
-  COMPLETION_CHANNEL,
-  type CompletionSignal,
-} from '../../../domain/completion.ts'
+import type { AttemptNote, AttemptOutcome, CompletionRecord } from '../../../domain/completion.ts'
+import { type CompletionCounts, countCompletions } from '../../../jobs/completion-counts.ts'
 
 export const HOUR_MS = 3_600_000
 const WRITE_AFTER_MS = 5_000
@@ -37,60 +32,26 @@ interface RecorderInput {
   readonly log: { warn(fields: object, message: string): void }
 }
 
-export interface ProviderHealthRecorder {
-  /** Adds the counts to the database. Never rejects. */
-  write(): Promise<void>
-  /** Writes the rest and ends. */
-  close(): Promise<void>
-}
-
 /** Observes the completions that the gateway publishes. */
-export function startProviderHealthRecorder({ db, now, isScripted, log }: RecorderInput): ProviderHealthRecorder {
-  let waiting = new Map<string, Row>()
-  let timer: NodeJS.Timeout | undefined
-  let writing = Promise.resolve()
-
-  function onCompletion(message: unknown): void {
-    const at = now()
-    for (const call of callsOf((message as CompletionSignal).record)) {
-      if (FAILURES.has(call.outcome) && isScripted(call.provider)) continue
-      addCall(rowOf(waiting, call.provider, Math.floor(at / HOUR_MS)), call, at)
-    }
-    if (waiting.size > 0) timer ??= setTimeout(() => void write(), WRITE_AFTER_MS).unref()
-  }
-
-  async function writeWaiting(): Promise<void> {
-    const rows = [...waiting.values()]
-    waiting = new Map()
-    if (rows.length === 0) return
-    try {
-      await addCounts(db, rows)
-    } catch (error) {
-      log.warn({ err: error, hours: rows.length }, 'calls to providers were not added to their hourly counts')
-    }
-  }
-
-  function write(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    writing = writing.then(writeWaiting)
-    return writing
-  }
-
-  subscribe(COMPLETION_CHANNEL, onCompletion)
-  return {
-    write,
-    close() {
-      unsubscribe(COMPLETION_CHANNEL, onCompletion)
-      return write()
+export function startProviderHealthRecorder({ db, now, isScripted, log }: RecorderInput): CompletionCounts {
+  return countCompletions<Row>({
+    writeAfterMs: WRITE_AFTER_MS,
+    count(waiting, record) {
+      const at = now()
+      for (const call of callsOf(record)) {
+        if (FAILURES.has(call.outcome) && isScripted(call.provider)) continue
+        addCall(rowOf(waiting, call.provider, Math.floor(at / HOUR_MS)), call, at)
+      }
     },
-  }
+    add: (rows) => addCounts(db, [...rows.values()]),
+    onFailure: (err, hours) => log.warn({ err, hours }, 'calls to providers were not added to their hourly counts'),
+  })
 }
 
 type Call = Pick<AttemptNote, 'provider' | 'outcome'> & Partial<Pick<AttemptNote, 'status' | 'model'>>
 
 /** The calls of a completion with credentials of the operator. Without a log, one call answered it. */
-function callsOf({ attemptLog, attempts, provider }: CompletionSignal['record']): readonly Call[] {
+function callsOf({ attemptLog, attempts, provider }: CompletionRecord): readonly Call[] {
   if (attemptLog !== undefined) return attemptLog.filter(({ credentialId }) => credentialId === undefined)
   return attempts > 0 ? [{ provider, outcome: 'answered' }] : []
 }

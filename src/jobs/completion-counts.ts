@@ -1,0 +1,63 @@
+/**
+ * Counts the completions of this process in memory and writes the counts to the database every few seconds. The memory that
+ * they take depends on how many rows they are for, not on how many completions there were. Counts that cannot be written
+ * are dropped.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../domain/completion.ts'
+
+interface CountsInput<Row> {
+  readonly writeAfterMs: number
+  /** Adds a completion to the rows that wait, each of which has a name. */
+  readonly count: (waiting: Map<string, Row>, record: CompletionRecord) => void
+  /** Adds rows to the database. Rows of a later call wait until it ends. */
+  readonly add: (rows: ReadonlyMap<string, Row>) => Promise<void>
+  /** Called when rows were dropped. */
+  readonly onFailure: (error: unknown, rows: number) => void
+}
+
+export interface CompletionCounts {
+  /** Adds the counts to the database. Never rejects. */
+  write(): Promise<void>
+  /** Writes the rest and ends. */
+  close(): Promise<void>
+}
+
+/** Observes the completions that the gateway publishes. */
+export function countCompletions<Row>({ writeAfterMs, count, add, onFailure }: CountsInput<Row>): CompletionCounts {
+  let waiting = new Map<string, Row>()
+  let timer: NodeJS.Timeout | undefined
+  let writing = Promise.resolve()
+
+  function onCompletion(message: unknown): void {
+    count(waiting, (message as CompletionSignal).record)
+    if (waiting.size > 0) timer ??= setTimeout(() => void write(), writeAfterMs).unref()
+  }
+
+  async function writeWaiting(): Promise<void> {
+    const rows = waiting
+    if (rows.size === 0) return
+    waiting = new Map()
+    try {
+      await add(rows)
+    } catch (error) {
+      onFailure(error, rows.size)
+    }
+  }
+
+  function write(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    writing = writing.then(writeWaiting)
+    return writing
+  }
+
+  subscribe(COMPLETION_CHANNEL, onCompletion)
+  return {
+    write,
+    close() {
+      unsubscribe(COMPLETION_CHANNEL, onCompletion)
+      return write()
+    },
+  }
+}
