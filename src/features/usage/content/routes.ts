@@ -131,8 +131,10 @@ export function contentRoutes(deps: ContentDeps): FastifyPluginAsyncTypebox {
     app.delete('/usage/completions/:id/content', { config, schema: removeSchema }, async (request, reply) => {
       const { accountId } = callerOf(request)
       const { id } = request.params
-      if (!(await deleteContent(db, { accountId, id }))) throw new GatewayError('not_found', NOTHING_STORED)
-      await audit(deps, request, { action: 'content.deleted', subject: id, details: {} })
+      await db.transaction().execute(async (inside) => {
+        if (!(await deleteContent(inside, { accountId, id }))) throw new GatewayError('not_found', NOTHING_STORED)
+        await audit({ ...deps, db: inside }, request, { action: 'content.deleted', subject: id, details: {} })
+      })
       return reply.code(204).send(null)
     })
     app.get('/usage/content', { config, schema: exportSchema }, async (request, reply) => {
