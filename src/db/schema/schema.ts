@@ -237,13 +237,13 @@ export interface ProviderHourTable {
   last_failure_model: string | null
 }
 
-/** What of the completions of an hour since 1970-01-01 UTC, by `created_at`; written soon after them. */
+/** Counts and times of the completions of an hour since 1970-01-01 UTC, by `created_at`; written seconds after their end. */
 export interface PerformanceHourTable {
   account_id: AccountId
   hour: number
   model: string
   provider: string
-  /** Counts, and histograms of times in milliseconds. */
+  /** `first_byte` and `duration` are histograms of milliseconds, the others counts. */
   measure: 'requests' | 'failed' | 'completed' | 'first_byte' | 'duration'
   /** See `bucketOf`; 0 for counts. */
   bucket: number
@@ -367,7 +367,7 @@ export interface CompletionContentTable {
   bytes: number
   /** Names the key that `content` is sealed with. */
   sealed_with: string
-  /** Sealed; see `features/content/captured.ts`. */
+  /** Sealed, see `features/usage/content/store.ts`. */
   content: Uint8Array
   /** Of the completion. */
   created_at: number
