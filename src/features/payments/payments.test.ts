@@ -11,6 +11,7 @@ import { auditWriter } from '../audit/log.ts'
 import { type RechargeDeps, rechargeAll, reconcilePayments } from './recharge.ts'
 import { billingRoutes } from './routes.ts'
 import type { EntryPort } from './settle.ts'
+import { readPaymentAccount } from './store.ts'
 import { connectStripe } from './stripe.ts'
 import { stripeWebhookRoute } from './webhook.ts'
 
@@ -237,6 +238,33 @@ test('a declined card is not charged again until the settings are sent again', a
   await recharge(TERMS)
   await rechargeAll(deps)
   assert.equal(await balance(), 30_000_000_000n)
+})
+
+test('a process that looked before a recharge failed does not repeat it', async (t) => {
+  const { db, recharge, deps, double, account, spend } = await withCard(t)
+  await recharge(TERMS)
+  const other = { id: 'acc_other' as AccountId, name: 'other', plan: 'pro' }
+  await db
+    .insertInto('account')
+    .values({ ...other, created_at: 1, changed_at: 1 })
+    .execute()
+  await spend({ ...account, ...other }, { costNanoUsd: 1_000n })
+  const settings = { ...(await readPaymentAccount(db, account.id)), account_id: other.id }
+  await db.insertInto('payment_account').values(settings).execute()
+  double.state.declines = true
+  const gate = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const client = async () => {
+    begun.resolve()
+    await gate.promise
+    return await deps.stripe.client()
+  }
+  const late = rechargeAll({ ...deps, stripe: { ...deps.stripe, client } })
+  await begun.promise
+  await rechargeAll(deps)
+  gate.resolve()
+  await late
+  assert.equal(double.calls.filter((call) => call === 'POST /v1/payment_intents').length, 2, 'one for each account')
 })
 
 test('a recharge whose answer was lost is repeated with its key, and credited once', async (t) => {

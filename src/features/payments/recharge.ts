@@ -60,13 +60,14 @@ async function beginRecharge({ db, now, ids }: RechargeDeps, accountId: AccountI
       below_nano_usd: below,
       add_nano_usd: add,
       month_nano_usd: most,
+      recharge_error: error,
     } = await readPaymentAccount(inside, accountId)
     const credit = await inside
       .selectFrom('credit')
       .select('balance_nano_usd')
       .where('account_id', '=', accountId)
       .executeTakeFirst()
-    if (below === null || add === null || most === null) return undefined
+    if (below === null || add === null || most === null || error !== null) return undefined
     if (credit === undefined || credit.balance_nano_usd >= below) return undefined
     const { nanoUsd, isPending } = await rechargesSince(inside, accountId, monthStart(monthNumber(now())))
     if (isPending || nanoUsd + add > most) return undefined

@@ -148,8 +148,9 @@ export async function failPayment(
   { account_id: accountId, id, kind }: Pick<PaymentTable, 'account_id' | 'id' | 'kind'>,
   error: string,
 ): Promise<void> {
-  await endPayment(db, { accountId, id }, { status: 'failed', error, ended: now() })
+  // The account first: once no recharge is pending, another process may begin one.
   if (kind === 'recharge') await changePaymentAccount(db, accountId, { recharge_error: error, changed_at: now() })
+  await endPayment(db, { accountId, id }, { status: 'failed', error, ended: now() })
 }
 
 /** Ends a top-up whose page has expired. */
