@@ -135,6 +135,7 @@ function report({ findings, keys, teams, entries }: ImportDraft, applied: Applie
       plainTable(
         ['', 'WHAT', 'RESULT'],
         rows.map(({ subject, text, advice = '' }) => ['', subject, `${text} ${advice}`.trim()]),
+        Number.POSITIVE_INFINITY, // the advice is nowhere else
       ),
     )
   }

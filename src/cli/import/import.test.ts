@@ -378,6 +378,18 @@ test('channels, tokens and quotas of One API are read from SQLite and JSON alike
   assert.equal(balanceNanoUsd, expectedBalanceNanoUsd)
 })
 
+test('the report for people has the whole advice, however long a line gets', async (t) => {
+  const { turnpike, write } = await folderOf(t)
+  const source = await write('config.yaml', 'router_settings: { routing_strategy: latency-based-routing }\n')
+  const { code, error } = await turnpike('import', 'litellm', source)
+  assert.equal(code, 0, error)
+  assert.match(
+    error,
+    /docs\/routing\.md has the strategies: weights, priorities, virtual models, and sort in a request\./,
+  )
+  assert.doesNotMatch(error, /…/)
+})
+
 test('a file that exists with another content is kept', async (t) => {
   const { folder, turnpike, write } = await folderOf(t)
   const source = await write('models.txt', 'openai/gpt-5-mini\n')
