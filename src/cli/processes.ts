@@ -9,10 +9,10 @@ import { PROCESS_VARIABLE, processEnvironment } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import type { OpenedLog } from '../telemetry/log.ts'
 
-/** Restarts wait twice as long each time, up to the last. */
+/** The wait before a restart doubles with each failure in a row, up to the last value. */
 const FIRST_RESTART_MS = 250
 const LAST_RESTART_MS = 30_000
-/** A process that has run for so long restarts at once. */
+/** After a process has run for this time, its next restart waits `FIRST_RESTART_MS` again. */
 const STABLE_MS = 60_000
 
 interface SuperviseInput extends OpenedLog {
@@ -20,7 +20,7 @@ interface SuperviseInput extends OpenedLog {
   readonly count: number
 }
 
-/** Returns when all processes serve; this process ends with them. Rejects when the port is not free. */
+/** Resolves when all processes listen; this process ends with them. Rejects if the port is not free. */
 export async function superviseProcesses({ config, count, log, flush }: SuperviseInput): Promise<void> {
   await assertPortIsFree(config.server)
   if (config.redis_url === undefined) {
@@ -29,14 +29,14 @@ export async function superviseProcesses({ config, count, log, flush }: Supervis
   const supervisor = createSupervisor({ log, flush })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => supervisor.end(signal))
   process.on('SIGHUP', () => supervisor.signal('SIGHUP'))
-  // One applies migrations and reports problems, once; its failure is that of the whole start.
+  // The first process applies migrations and reports problems, so that this happens once; if it fails, the start fails.
   const port = await supervisor.start(1)
   const rest = Array.from({ length: count - 1 }, (_, index) => supervisor.start(index + 2, port))
   await Promise.all(rest)
   log.info({ processes: count, pid: process.pid }, 'all processes are listening')
 }
 
-/** The processes would share the port with any other program of this user that shares ports. */
+/** Without this check, the processes would share the port with any program of the same user that sets `SO_REUSEPORT`. */
 async function assertPortIsFree({ host, port }: Config['server']): Promise<void> {
   if (process.platform === 'darwin' || process.platform === 'win32') {
     throw new Error(`server.processes: ${process.platform} cannot share a port between processes; set it to 1.`)
@@ -64,11 +64,12 @@ function createSupervisor({ log, flush }: Pick<SuperviseInput, 'log' | 'flush'>)
     if (running.size === 0) void flush().finally(() => process.exit(exitCode))
   }
   /**
-   * @param port Of those that serve already; undefined: that of the configuration.
-   * @param failures Earlier ends of this process, in a row.
-   * @returns The port on which it listens.
+   * @param port The port of the processes that already listen; undefined: that of the configuration.
+   * @param failures The number of early exits of this process in a row.
+   * @returns The port on which it listens, also if it does so only after restarts.
    */
   const start = (number: number, port?: number, failures = 0): Promise<number> => {
+    const { promise, resolve } = Promise.withResolvers<number>()
     const child = forkProcess(number, port)
     const startedAt = performance.now()
     running.set(number, child)
@@ -81,15 +82,14 @@ function createSupervisor({ log, flush }: Pick<SuperviseInput, 'log' | 'flush'>)
       const earlier = performance.now() - startedAt < STABLE_MS ? failures : 0
       const waitMs = Math.min(FIRST_RESTART_MS * 2 ** earlier, LAST_RESTART_MS)
       log.error({ process: number, code, signal: killedBy, restart_ms: waitMs }, 'a process ended and is restarted')
-      setTimeout(() => isEnding || void start(number, port, earlier + 1), waitMs)
+      setTimeout(() => isEnding || resolve(start(number, port, earlier + 1)), waitMs)
     })
-    return new Promise((resolve) => {
-      child.once('message', (listeningOn: number) => {
-        isStarted = true
-        port = listeningOn
-        resolve(listeningOn)
-      })
+    child.once('message', (listeningOn: number) => {
+      isStarted = true
+      port = listeningOn
+      resolve(listeningOn)
     })
+    return promise
   }
   return { start, signal, end }
 }
@@ -97,12 +97,14 @@ function createSupervisor({ log, flush }: Pick<SuperviseInput, 'log' | 'flush'>)
 function forkProcess(number: number, port: number | undefined): ChildProcess {
   const [, program = '', ...words] = process.argv
   const args = port === undefined ? words : [...(words.length === 0 ? ['serve'] : words), '--port', String(port)]
-  // Detached: a terminal's Ctrl-C then reaches each process once, from this one.
+  // Detached, so that a terminal's Ctrl-C reaches each process once, from this one.
   return fork(program, args, { detached: true, env: { ...processEnvironment, [PROCESS_VARIABLE]: String(number) } })
 }
 
-/** Reports to the process that started this one, and drains when that one is gone. */
+/** Reports the port to the process that started this one. Drains when that one has ended, also before this call. */
 export function reportListening(port: number): void {
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  const drain = () => process.kill(process.pid, 'SIGTERM')
+  if (process.connected === false) return void drain() // a message would be an uncaught error
+  process.once('disconnect', drain)
   process.send?.(port)
 }
