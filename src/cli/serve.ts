@@ -65,7 +65,7 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
 
 async function supervise(input: { readonly config: Config; readonly count: number } & OpenedLog): Promise<void> {
   const { superviseProcesses } = await import('./processes.ts')
-  if (processEnvironment['npm_command'] !== undefined) onParentGone(() => process.kill(process.pid, 'SIGTERM'))
+  onNpmGone(() => process.kill(process.pid, 'SIGTERM'))
   await superviseProcesses(input).catch((error: unknown) => {
     throw explainStartError(error, input.config)
   })
@@ -114,13 +114,17 @@ function endOnSignals(started: Promise<Service>, { log, flush }: OpenedLog): voi
   const endProcess = (exitCode: number): void => void flush().finally(() => process.exit(exitCode))
   process.on('SIGTERM', end)
   process.on('SIGINT', end)
-  if (processEnvironment['npm_command'] !== undefined) onParentGone(() => end('SIGTERM'))
+  onNpmGone(() => end('SIGTERM'))
 }
 
 const PARENT_EVERY_MS = 500
 
-/** npm passes signals to the shell between, which ends without passing them on. Ends what it started when it is gone. */
-function onParentGone(end: () => void): void {
+/**
+ * Calls `end` when the parent has ended, if npm started this installation: npm sends signals to a shell in between, which
+ * ends without forwarding them. Processes of `serve --processes` watch their own parent, see `reportListening`.
+ */
+function onNpmGone(end: () => void): void {
+  if (processEnvironment['npm_command'] === undefined || processNumber !== undefined) return
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
@@ -141,7 +145,7 @@ async function drain(started: Promise<Service>, log: OpenedLog['log']): Promise<
   }
 }
 
-/** Prints what `banner.ts` says; on the first start of an installation with a key and a sign-in link. */
+/** Prints the banner; on the first start of an installation with a key and a sign-in link. */
 async function welcome(service: Service, config: Config): Promise<void> {
   const { port, providers } = service
   const first = await firstCredentials(service, config)
@@ -149,12 +153,12 @@ async function welcome(service: Service, config: Config): Promise<void> {
   process.stdout.write(bannerText({ config, url, providers: await providers(), pid: primaryPid(), first }))
 }
 
-/** Of the process that takes signals for all. */
+/** Returns the ID of the process that takes signals for all. */
 function primaryPid(): number {
   return processNumber === undefined ? process.pid : process.ppid
 }
 
-/** Undefined on later starts. */
+/** Creates the first key and a sign-in link. Undefined on later starts. */
 async function firstCredentials({ database }: Service, config: Config): Promise<BannerFacts['first']> {
   const clock = { now: Date.now, ids: createIdSource(Date.now, randomBytes) }
   const { accountId, secret } = await ensureFirstStart(
