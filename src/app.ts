@@ -291,8 +291,9 @@ async function addRoutes(server: FastifyInstance, input: AppInput, given: Parts)
   })
   const { authenticate } = identity.authentication
   if (metricsPort === undefined) {
+    // A server that drains has no address.
     const isShared = ({ socket }: FastifyRequest) =>
-      input.processNumber !== undefined && socket.localPort === (server.server.address() as AddressInfo).port
+      input.processNumber !== undefined && socket.localPort === (server.server.address() as AddressInfo | null)?.port
     metricsRoute(server, { metrics, authenticate, open, isShared })
   }
   if (input.role === 'worker') return
