@@ -40,7 +40,8 @@ def stream(client: AuthenticatedClient, path: str, body: dict[str, Any]) -> Iter
 
 def _error_of(text: str) -> dict[str, Any]:
     try:
-        error = json.loads(text)["error"]
-    except (ValueError, KeyError, TypeError):
+        body = json.loads(text)
+        # Of `/v1/messages`, the ID of the request stands beside the error.
+        return {"request_id": body.get("request_id"), **body["error"]}
+    except (ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return error if isinstance(error, dict) else {}

@@ -7,10 +7,10 @@ export type { paths } from '../../../dashboard/src/api/schema.d.ts'
 export type { StreamEvent } from './events.ts'
 
 export interface TurnpikeOptions {
-  /** Of the gateway, such as `https://ai.example.com`. */
+  /** The address of the gateway, such as `https://ai.example.com`. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** Default: that of the platform. */
+  /** By default, the platform's own. */
   readonly fetch?: (request: Request) => Promise<Response>
 }
 
@@ -50,9 +50,11 @@ interface ErrorFields {
   readonly request_id?: string
 }
 
+/** Of `/v1/messages`, the ID of the request stands beside the error. */
 function errorOf(body: unknown): ErrorFields {
   if (typeof body !== 'object' || body === null || !('error' in body)) return {}
-  return typeof body.error === 'object' && body.error !== null ? body.error : {}
+  const { error, ...beside } = body
+  return typeof error === 'object' && error !== null ? { ...beside, ...error } : {}
 }
 
 export function createTurnpike({ baseUrl, apiKey, fetch = globalThis.fetch }: TurnpikeOptions): Turnpike {
