@@ -1,7 +1,7 @@
 /** Composes content capture: its settings, its use by the data plane, and what was captured. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
-import { deriveKey } from '../config/secret.ts'
+import { deriveKeys, type RotatedSecret } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import { createSealer } from '../db/sealed.ts'
 import type { CapturePort } from '../domain/capture/captured-completion.ts'
@@ -61,18 +61,10 @@ export function createContentCapture(input: ContentInput): ContentCapture {
   }
 }
 
-export function contentSealer({ secret, config }: Pick<ContentInput, 'secret'> & { readonly config: SecretConfig }) {
-  const purpose = 'captured content'
-  const { secret_previous: previous } = config
-  const current = deriveKey(secret, purpose)
-  const keys = {
-    current,
-    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
-  }
-  return sealerNamed(createSealer(keys), current)
+export function contentSealer(input: RotatedSecret) {
+  const keys = deriveKeys(input, 'captured content')
+  return sealerNamed(createSealer(keys), keys.current)
 }
-
-type SecretConfig = Pick<Config, 'secret_previous'>
 
 /** A release may refuse what an earlier one accepted. */
 function conversationOf(endpoint: string, body: unknown) {

@@ -1,9 +1,9 @@
 /** Composes provider credentials: their API, their use by the data plane, and the background work on them. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
-import { deriveKey } from '../config/secret.ts'
+import { deriveKeys } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
-import { createSealer, type Sealer } from '../db/sealed.ts'
+import { createSealer } from '../db/sealed.ts'
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
 import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
 import { createAccountCredentials } from '../features/provider-credentials/account-credentials.ts'
@@ -42,7 +42,7 @@ export interface ProviderCredentials {
 export function createProviderCredentials(input: ProviderCredentialsInput): ProviderCredentials {
   const { runtime, database, config, log } = input
   const { db } = database
-  const sealer = sealerOf(input)
+  const sealer = createSealer(deriveKeys(input, 'provider credentials'))
   const statuses = watchCredentialStatuses({ db, now: runtime.now, log })
   return {
     port: {
@@ -67,12 +67,3 @@ export function createProviderCredentials(input: ProviderCredentialsInput): Prov
 }
 
 const PPM_PER_PERCENT = 10_000
-
-/** The current key, and the previous one during a rotation of the installation's secret. */
-function sealerOf({ secret, config: { secret_previous: previous } }: ProviderCredentialsInput): Sealer {
-  const purpose = 'provider credentials'
-  return createSealer({
-    current: deriveKey(secret, purpose),
-    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
-  })
-}

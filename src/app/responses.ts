@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
-import { deriveKey } from '../config/secret.ts'
+import { deriveKeys, type RotatedSecret } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { SealerKeys } from '../db/sealed.ts'
 import type { SavedAnswer } from '../domain/credit.ts'
@@ -96,20 +96,8 @@ export function createStoredResponses(input: ResponsesInput): StoredResponses {
   }
 }
 
-interface SecretInput {
-  /** The secret of the installation. */
-  readonly secret: Uint8Array
-  readonly config: Pick<Config, 'secret_previous'>
-}
-
-/** The current key, and the previous one during a rotation of the installation's secret. */
-export function responseKeys({ secret, config }: SecretInput): SealerKeys {
-  const { secret_previous: previous } = config
-  const purpose = 'stored responses'
-  return {
-    current: deriveKey(secret, purpose),
-    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
-  }
+export function responseKeys(input: RotatedSecret): SealerKeys {
+  return deriveKeys(input, 'stored responses')
 }
 
 /** Returns whether the response is stored, unless the request declines it or is itself too large. */

@@ -1,7 +1,7 @@
 /** Composes telemetry destinations: their API, and the export of accounts' traces. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
-import { deriveKey } from '../config/secret.ts'
+import { deriveKeys } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import { createSealer } from '../db/sealed.ts'
 import type { ListDeps, WriteAudit } from '../features/deps.ts'
@@ -30,15 +30,10 @@ export function createTelemetryDestinations(
   input: DestinationsInput,
   onNeeded: (isNeeded: boolean) => Promise<void>,
 ): TelemetryDestinations {
-  const { database, config, log, version, secret } = input
+  const { database, config, log, version } = input
   const { db } = database
   const { allow_private_networks: allowPrivateNetworks } = config.telemetry
-  const purpose = 'telemetry destinations'
-  const previous = config.secret_previous
-  const sealer = createSealer({
-    current: deriveKey(secret, purpose),
-    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
-  })
+  const sealer = createSealer(deriveKeys(input, 'telemetry destinations'))
   const agent = createGuardedAgent({ allowPrivateNetworks, connections: 2 })
   const exporter = createDestinationExporter({ db, sealer, version, agent, allowPrivateNetworks, log, onNeeded })
   exporter.refresh().catch((error: unknown) => log.warn({ err: error }, 'telemetry destinations could not be read'))

@@ -1,7 +1,7 @@
 /** Composes webhooks: the recording of events, their API, and the background work that delivers them. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
-import { deriveKey } from '../config/secret.ts'
+import { deriveKeys } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { FeatureDeps, RecordEvent, WriteAudit } from '../features/deps.ts'
 import { expiryAlertJobs } from '../features/keys/expiry-alerts.ts'
@@ -13,7 +13,7 @@ import { webhookJobs } from '../features/webhooks/jobs.ts'
 import type { MailRules } from '../features/webhooks/recipients.ts'
 import { eventRecorder } from '../features/webhooks/record-event.ts'
 import { deliveryRoutes, webhooksRoutes } from '../features/webhooks/routes.ts'
-import { createWebhookSecrets, resealJobs, type WebhookSecrets } from '../features/webhooks/secrets.ts'
+import { createWebhookSecrets, resealJobs } from '../features/webhooks/secrets.ts'
 import type { Authenticate } from '../http/caller.ts'
 import { createEventStreams } from '../http/event-stream.ts'
 import type { JobKind } from '../jobs/job.ts'
@@ -55,7 +55,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
   const { db, batch } = database
   const { now, clock, ids } = runtime
   const recordEvent = eventRecorder({ now, ids })
-  const secrets = secretsOf(input)
+  const secrets = createWebhookSecrets(deriveKeys(input, 'webhook secrets'))
   const allowPrivateNetworks = (): boolean => runtime.config().webhooks.allow_private_networks
   const mail = (): MailRules => {
     const { smtp, recipient_domains: recipientDomains } = runtime.config().alerts
@@ -93,13 +93,4 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
       await deliverer.close()
     },
   }
-}
-
-/** The current key, and the previous one during a rotation of the installation's secret. */
-function secretsOf({ secret, config: { secret_previous: previous } }: WebhooksInput): WebhookSecrets {
-  const purpose = 'webhook secrets'
-  return createWebhookSecrets({
-    current: deriveKey(secret, purpose),
-    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
-  })
 }

@@ -61,3 +61,17 @@ function isCode(error: unknown, code: string): boolean {
 export function deriveKey(secret: Uint8Array, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `turnpike ${purpose}`, 32))
 }
+
+export interface RotatedSecret {
+  /** The secret of the installation. */
+  readonly secret: Uint8Array
+  readonly config: { readonly secret_previous?: string | undefined }
+}
+
+/** Derives the keys of one purpose: the current one, and the previous one during a rotation of the secret. */
+export function deriveKeys({ secret, config: { secret_previous: previous } }: RotatedSecret, purpose: string) {
+  return {
+    current: deriveKey(secret, purpose),
+    previous: previous === undefined ? undefined : deriveKey(Buffer.from(previous, 'utf8'), purpose),
+  }
+}
