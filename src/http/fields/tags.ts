@@ -4,9 +4,9 @@ import { MAX_TAGS, splitTag, TAG_KEY_PATTERN, TAG_VALUE_PATTERN, tagTexts } from
 import type { Caller } from '../../domain/identity/caller.ts'
 
 export interface TagSettings {
-  /** Of requests that do not say otherwise. */
+  /** The defaults for requests that do not set them. */
   readonly tags?: Readonly<Record<string, string>> | undefined
-  /** Keys of tags. */
+  /** The keys of the tags that requests must have. */
   readonly requireTags?: readonly string[] | undefined
 }
 
@@ -15,7 +15,7 @@ interface TagColumns {
   readonly require_tags: string | null
 }
 
-/** Of bodies that create and change. */
+/** The fields of bodies that create or change a key or a team. */
 export const TAG_FIELDS = {
   tags: Type.Optional(
     Type.Record(Type.String({ pattern: TAG_KEY_PATTERN }), Type.String({ pattern: TAG_VALUE_PATTERN }), {
@@ -45,7 +45,7 @@ interface TagBody {
   readonly require_tags?: string[]
 }
 
-/** Only what the body has. */
+/** Omits what the body omits. */
 export function parseTagSettings({ tags, require_tags: requireTags }: TagBody): TagSettings {
   return { ...(tags !== undefined && { tags }), ...(requireTags !== undefined && { requireTags }) }
 }
@@ -54,7 +54,7 @@ export function renderTagSettings({ tags, requireTags }: TagSettings) {
   return { tags: { ...tags }, require_tags: [...(requireTags ?? [])] }
 }
 
-/** Nothing is null. */
+/** Renders the columns: null if there are none. */
 export function tagColumns({ tags = {}, requireTags = [] }: TagSettings): TagColumns {
   return {
     tags: Object.keys(tags).length === 0 ? null : JSON.stringify(tags),
@@ -70,30 +70,32 @@ export function readTagColumns({ tags, require_tags: requireTags }: TagColumns):
 }
 
 /**
- * What applies to requests: defaults of the first replace those of what follows; all their requirements count.
+ * Merges tags: the defaults of earlier links replace those of later ones, and the requirements of all apply.
  * @param chain A key, those above it, and its team.
  */
-export function effectiveTags(chain: readonly TagColumns[]): {
-  readonly tags: readonly string[] | undefined
-  readonly requireTags: readonly string[] | undefined
-} {
+export function effectiveTags(chain: readonly TagColumns[]): CallerTags {
   const settings = chain.map(readTagColumns)
-  const tags = Object.entries(
-    Object.assign({}, ...settings.toReversed().map((each) => each.tags)) as TagSettings['tags'] & {},
+  const tags = settings.toReversed().flatMap(({ tags = {} }) => Object.entries(tags))
+  return callerTags(
+    tags,
+    settings.flatMap(({ requireTags = [] }) => requireTags),
   )
-  const required = new Set(settings.flatMap(({ requireTags = [] }) => requireTags))
-  return {
-    tags: tags.length === 0 ? undefined : tags.map(([key, value]) => `${key}=${value}`),
-    requireTags: required.size === 0 ? undefined : [...required],
-  }
 }
 
-/** The tags of a caller whose requests are of a team: its own replace the team's defaults, and all requirements count. */
+/** Merges tags for a request of a team: the caller's own replace the team's defaults, and the requirements of both apply. */
 export function tagsInTeam(
-  { tags: own = [], requireTags: ownRequired = [] }: Pick<Caller, 'tags' | 'requireTags'>,
+  { tags: own = [], requireTags: ownRequired = [] }: CallerTags,
   { tags: ofTeam = {}, requireTags: required = [] }: TagSettings,
-): Pick<Caller, 'tags' | 'requireTags'> {
-  const tags = new Map([...Object.entries(ofTeam), ...own.map(splitTag)])
-  const all = new Set([...ownRequired, ...required])
-  return { tags: tags.size === 0 ? undefined : tagTexts(tags), requireTags: all.size === 0 ? undefined : [...all] }
+): CallerTags {
+  return callerTags([...Object.entries(ofTeam), ...own.map(splitTag)], [...ownRequired, ...required])
+}
+
+type CallerTags = Pick<Caller, 'tags' | 'requireTags'>
+
+/** @param tags Later ones replace earlier ones with the same key. */
+function callerTags(tags: readonly (readonly [key: string, value: string])[], required: readonly string[]): CallerTags {
+  return {
+    tags: tags.length === 0 ? undefined : tagTexts(new Map(tags)),
+    requireTags: required.length === 0 ? undefined : [...new Set(required)],
+  }
 }
