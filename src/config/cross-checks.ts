@@ -21,16 +21,19 @@ export function crossCheck(checked: Checked, report: Report): void {
   checkAccounts(checked.config, report)
   checkAuth(checked.config, report)
   checkAgents(checked.config, report)
-  const { secret_key: key, webhook_secret: webhook } = checked.config.stripe
-  if ((key === undefined) !== (webhook === undefined)) {
-    report(
-      ['stripe', key === undefined ? 'secret_key' : 'webhook_secret'],
-      'found one of secret_key and webhook_secret, allowed: both or none',
-    )
-  }
+  checkStripe(checked.config, report)
   if (checked.config.database_url !== undefined && checked.config.secret === undefined) {
     report(['database_url'], 'found without secret, allowed: both; set TURNPIKE_SECRET to 32 bytes or more')
   }
+}
+
+function checkStripe({ stripe }: FileConfig, report: Report): void {
+  const { secret_key: key, webhook_secret: webhook } = stripe
+  if ((key === undefined) === (webhook === undefined)) return
+  report(
+    ['stripe', key === undefined ? 'secret_key' : 'webhook_secret'],
+    'found one of secret_key and webhook_secret, allowed: both or none',
+  )
 }
 
 /** The checks of providers and models alone. */
