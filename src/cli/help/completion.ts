@@ -54,8 +54,9 @@ function commandOf(program: Command, words: readonly string[]): Command {
   return command
 }
 
-/** The option whose value follows. */
+/** The option whose value follows `word`. Many options have no short form, so a missing word must match none. */
 function optionOf(command: Command, word: string | undefined): Option | undefined {
+  if (word === undefined) return undefined
   return command.options.find((each) => (each.long === word || each.short === word) && (each.required || each.optional))
 }
 
