@@ -36,7 +36,7 @@ export interface Service {
   readonly url: string
   readonly port: number
   readonly database: OpenedDatabase
-  /** Those that were found, and those that cannot be used. */
+  /** Returns the providers that were found, and those that cannot be used. */
   providers(): Promise<ProviderSummary>
   /** Applies the settings of `config` that can change at run time. Rejects, and changes nothing, if it is invalid. */
   reload(config: Config): Promise<void>
@@ -69,7 +69,7 @@ export async function startService(input: ServiceInput): Promise<Service> {
 interface Listening {
   readonly port: number
   readonly metricsServer: Server | undefined
-  /** Where other processes reach this one of those that share the port. */
+  /** The listener at which other processes reach this one. Undefined if it shares its port with none. */
   readonly ownListener: NetServer | undefined
 }
 
@@ -89,7 +89,7 @@ async function listen(app: App, { config, processNumber }: ServiceInput): Promis
   }
 }
 
-/** Serves the same on a free port that belongs to this process alone. */
+/** Serves the same routes on a free port that belongs to this process alone. */
 async function listenAlone({ server: { server } }: App, host: string): Promise<NetServer> {
   const listener = createListener({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
   listener.maxConnections = server.maxConnections
@@ -97,7 +97,7 @@ async function listenAlone({ server: { server } }: App, host: string): Promise<N
   return listener
 }
 
-/** Rejects when the address cannot be had. */
+/** Rejects if the server cannot listen at the address. */
 function listening(server: NetServer, address: { readonly host: string; readonly port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)

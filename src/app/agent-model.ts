@@ -47,7 +47,7 @@ export function modelAsker({ complete, callerOf, ids, clock }: AskModelInput): (
       signal.throwIfAborted()
       const asked = {
         api: chatCompletionsApi,
-        caller: { ...caller, requireTags: undefined }, // agents have no credential of their own
+        caller: { ...caller, requireTags: undefined }, // agents send no tags
         body: bodyOf(model, request),
         requestId: ids.request(),
         clientRequestId: agentReference(agentId, runId),

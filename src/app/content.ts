@@ -1,4 +1,4 @@
-/** Composes content capture: its settings, its use by the data plane, and what was captured. */
+/** Composes content capture: its settings, its port for the data plane, and the routes and jobs of stored content. */
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKeys, type RotatedSecret } from '../config/secret.ts'
@@ -22,16 +22,16 @@ interface ContentInput {
   readonly config: Pick<Config, 'content_capture' | 'secret_previous'>
   readonly database: Pick<OpenedDatabase, 'db' | 'batch'>
   readonly log: Log
-  /** Secret of the installation. */
+  /** The secret of the installation. */
   readonly secret: Uint8Array
 }
 
 export interface ContentCapture {
-  /** Undefined: the operator does not allow it. */
+  /** Undefined if the operator does not allow content capture. */
   readonly port: CapturePort | undefined
   readonly jobs: Readonly<Record<string, JobKind>>
   readonly counts: () => readonly ExportCounts[]
-  /** Below `/v1`. */
+  /** Adds the routes below `/v1`. */
   addApiRoutes(
     app: FastifyInstance,
     deps: ListDeps & { readonly writeAudit: WriteAudit; readonly changed: () => Promise<void> },
@@ -66,7 +66,7 @@ export function contentSealer(input: RotatedSecret) {
   return sealerNamed(createSealer(keys), keys.current)
 }
 
-/** A release may refuse what an earlier one accepted. */
+/** Undefined if this release rejects the body, which an earlier release may have accepted. */
 function conversationOf(endpoint: string, body: unknown) {
   try {
     return clientApiOf(endpoint)?.parse(body)

@@ -1,4 +1,4 @@
-/** What operators are shown of providers besides their health: those that could be configured, and where the others come from. */
+/** The facts about providers that operators see besides their health: which can be configured, and the source of each. */
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import type { Config } from '../config/schema.ts'
 import { currentProblem, isRefused, type RecentCalls } from '../features/providers/health/recent.ts'
@@ -7,7 +7,7 @@ import type { ProviderSource } from '../features/providers/routes.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import { PROVIDERS, resolveProvider } from '../providers/index.ts'
 
-/** All but those that are not reached over HTTP. */
+/** Returns the providers that are reached over HTTP. */
 export function providerKinds(catalogue: readonly CatalogueEntry[]): readonly ProviderKind[] {
   const models = new Map<string, number>()
   for (const { deployments } of catalogue) {
@@ -37,10 +37,10 @@ export function sourceOf(
   return Object.hasOwn(config.providers, name) ? 'database' : 'built_in'
 }
 
-/** What a start says of providers. */
+/** The providers as the banner lists them. */
 export interface ProviderSummary {
   readonly found: readonly string[]
-  /** Those with a setting that is wrong, or whose key was refused by the last call. */
+  /** Providers with an invalid setting, and those that refused the last call: the key is invalid or the quota exhausted. */
   readonly refused: readonly { readonly name: string; readonly reason: string }[]
 }
 

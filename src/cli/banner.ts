@@ -1,4 +1,4 @@
-/** What every start prints: where the gateway is reached, what it found, how to sign in and how to stop it. */
+/** The banner of every start: addresses, providers, files, and how to sign in, reload and stop. */
 import type { ProviderSummary } from '../app/provider-list.ts'
 import type { Config } from '../config/schema.ts'
 import { databaseFile } from '../db/open.ts'
@@ -11,7 +11,7 @@ export interface BannerFacts {
   readonly url: string
   readonly providers: ProviderSummary
   readonly pid: number
-  /** On the first start of an installation: its key, and the token of the sign-in link. */
+  /** The key and the token of the sign-in link, on the first start of an installation. */
   readonly first: { readonly secret: string; readonly token: string } | undefined
 }
 

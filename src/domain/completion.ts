@@ -73,7 +73,7 @@ export interface AttemptNote {
   readonly reason?: FallbackReason | undefined
   /** The account's own credential that was used. Absent for the operator's. */
   readonly credentialId?: ProviderCredentialId
-  /** Why it failed, in the provider's words; see `redactProviderMessage`. Absent: it did not, or said nothing. */
+  /** The provider's error message, redacted by `redactProviderMessage`. Absent if there is none. */
   readonly message?: string | undefined
 }
 
@@ -99,7 +99,7 @@ export interface CompletionRecord {
   readonly costNanoUsd: NanoUsd
   /** Cost beyond the charge, above the overrun cap of the account. Set by the ledger. */
   readonly unbilledNanoUsd?: NanoUsd | undefined
-  /** What the operator owes to providers for it; absent: the charge. */
+  /** The amount that the operator owes to providers. Absent if it equals the charge. */
   readonly providerCostNanoUsd?: NanoUsd | undefined
   readonly priceVersion: string
   /** The rule of the price that applied, see `priceUsage`; absent: the price itself. */
@@ -130,7 +130,7 @@ const MAX_NOTES = 10
 /** The length of a provider's or model's name, which the configuration does not limit. */
 const MAX_NAME_LENGTH = 200
 
-/** Without messages, which are not for everybody. */
+/** Returns the newest notes without their messages, which only some readers may see. */
 export function boundedAttempts(log: readonly AttemptNote[]): readonly AttemptNote[] {
   return log.slice(-MAX_NOTES).map(({ provider, model, outcome, status, startedMs, durationMs, ...more }) => ({
     provider: provider.slice(0, MAX_NAME_LENGTH),

@@ -22,13 +22,13 @@ export interface Rejection {
 
 const OWNERS = new WeakMap<object, RejectedCaller>()
 
-/** Notes whose credential an error refuses: the request has no caller, but its account may know that it was rejected. */
+/** Records the owner of the credential that an error refuses. The request has no caller, but its account sees the rejection. */
 export function withOwner<Failure extends object>(error: Failure, { accountId, keyId }: RejectedCaller): Failure {
   OWNERS.set(error, { accountId, keyId })
   return error
 }
 
-/** @returns Undefined: the error refuses no credential, or one of nobody. */
+/** Returns the owner of the refused credential. Undefined if the error refuses none or its owner is unknown. */
 export function ownerOf(error: object): RejectedCaller | undefined {
   return OWNERS.get(error)
 }

@@ -1,8 +1,7 @@
 /**
- * Captures a prompt and its answer for accounts that have them stored: events on their way to the client, as guardrails
- * leave them, are also gathered into a whole answer. What is gathered is rendered, sealed and stored after the request.
+ * Captures the prompt and the answer for accounts that store them. Collects the events of the answer, as guardrails leave
+ * them, while they are rendered for the client. The recorder renders, seals and stores them after the request.
  */
-
 import type { CapturePort } from '../domain/capture/captured-completion.ts'
 import { isCaptured } from '../domain/capture/settings.ts'
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
@@ -14,13 +13,16 @@ import type { Incoming } from './admit.ts'
 import type { Completion } from './completion.ts'
 
 export interface Capture {
-  /** That of the request, which gathers the answer as well. */
+  /** The API of the request, extended to collect the answer. */
   readonly api: ClientApi
-  /** Hands over what was captured, once the completion has ended. */
+  /** Hands the captured completion to the port. Call it once the completion has ended. */
   end(completion: Completion): void
 }
 
-/** Undefined: the request is not captured. @param bodyBytes Of the body as it was received, where it was measured. */
+/**
+ * Returns undefined if the request is not captured.
+ * @param bodyBytes The bytes of the received body. Undefined if they were not measured.
+ */
 export function beginCapture(
   port: CapturePort | undefined,
   { api, caller, body }: Incoming,
@@ -42,7 +44,7 @@ export function beginCapture(
 }
 
 interface Gathered {
-  /** Of the last attempt that began one; undefined until its first event. */
+  /** The answer of the last attempt that sent an event. Undefined before the first event. */
   answer: WholeAnswer | undefined
 }
 

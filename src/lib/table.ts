@@ -18,15 +18,15 @@ function renderField(field: CsvField): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Of most terminals, and of what people paste. */
+/** The width of common terminals, in characters. */
 export const TERMINAL_WIDTH = 100
 const GAP = '  '
-/** Of a column that is cut. */
+/** The least width of a column that is cut. */
 const LEAST_WIDTH = 8
 
 /**
  * Renders left-aligned columns, two spaces apart, for terminals, without trailing spaces. Ends with a line break.
- * @param width At most: the widest columns are cut with `…`, but never the first, which has IDs to copy.
+ * @param width The most characters of a line: the widest columns are cut with `…`, but not the first, whose IDs are copied.
  */
 export function textTable(
   header: readonly string[],

@@ -18,7 +18,7 @@ const ATOMIC_WRITE_BYTES = 4096
 interface LogOptions {
   readonly level: string
   readonly terminal: boolean
-  /** In every line; undefined: no other process writes to the same output. */
+  /** The number that every line has. Undefined if no other process writes to the same output. */
   readonly processNumber?: number | undefined
 }
 
@@ -56,13 +56,13 @@ export async function openLog({ level, terminal, processNumber }: LogOptions): P
   return { log: logTo(stream, level, processNumber), flush: () => flushed(out) }
 }
 
-/** Of each log, for lines that bypass `pino`, and for those that go elsewhere as well. */
+/** The destination of a log, for lines that bypass `pino` and for a second receiver. */
 interface Sink {
   readonly stream: DestinationStream
-  /** ISO 8601. */
+  /** Returns the current time in ISO 8601. */
   readonly time: () => string
   readonly processNumber: number | undefined
-  /** Receives every line besides; undefined: nobody does. */
+  /** Also receives every line. Undefined without a second receiver. */
   forward: ((line: string) => void) | undefined
 }
 const sinks = new WeakMap<Log, Sink>()
@@ -82,7 +82,7 @@ function logTo(stream: DestinationStream, level: string, processNumber?: number)
   return log
 }
 
-/** Hands every line to `receive` as well, until what it returns is called. */
+/** Also passes every line to `receive`, until the returned function is called. */
 export function forwardLines(log: Log, receive: (line: string) => void): () => void {
   const sink = sinks.get(log)
   if (sink === undefined) return () => {}

@@ -1,23 +1,22 @@
-/** Which requests of an account have their prompt and answer stored: its settings. */
+/** The settings of an account for content capture: the requests of which prompt and answer are stored. */
 import type { KeyId, TeamId } from '../ids.ts'
 
-/** The settings of an account. */
 export interface CaptureSettings {
   readonly enabled: boolean
   /** IDs of API keys: only their requests, and those of the keys that they created. */
   readonly keys?: readonly string[] | undefined
   /** IDs of teams: only their requests. Without `keys` and `teams`: all requests of the account. */
   readonly teams?: readonly string[] | undefined
-  /** Days that content is kept; undefined: as long as the operator allows. */
+  /** The days for which content is kept. Undefined for the operator's limit. */
   readonly retentionDays?: number | undefined
 }
 
-/** @param text As the row of the account has it. */
+/** Parses the settings. @param text The column of the account. */
 export function captureSettings(text: string | null): CaptureSettings {
   return text === null ? { enabled: false } : (JSON.parse(text) as CaptureSettings)
 }
 
-/** Undefined unless some requests are captured, so that others cost nothing. @param text As the row of the account has it. */
+/** Undefined if no request is captured, so that requests pay nothing for it. @param text The column of the account. */
 export function activeCapture(text: string | null): CaptureSettings | undefined {
   if (text === null) return undefined
   const settings = captureSettings(text)
@@ -27,7 +26,7 @@ export function activeCapture(text: string | null): CaptureSettings | undefined 
 interface CapturedCaller {
   readonly keyId: KeyId
   readonly teamId?: TeamId | undefined
-  /** Keys above it. */
+  /** The keys that created this one, directly or indirectly. */
   readonly ancestors?: readonly { readonly keyId: KeyId }[] | undefined
 }
 

@@ -3,15 +3,15 @@ import { isRecord } from '../../lib/json.ts'
 import type { NanoUsd } from '../money.ts'
 import type { Price } from './tariff.ts'
 
-/** Of a plan. */
+/** The markup of a plan. */
 export interface Markup {
-  /** Share of the price that is added, in millionths. */
+  /** The share of the price that is added, in millionths. */
   readonly ppm: number
   /** Added to the fee of each provider call. */
   readonly requestFeeNanoUsd: number
 }
 
-/** Rates and fees of all conditions; each is rounded up to its own unit, a pico-dollar a token or a nano-dollar. */
+/** Raises the rates and fees of all conditions. Rounds each up to its unit: a pico-dollar a token or a nano-dollar. */
 export function markUp(price: Price, { ppm, requestFeeNanoUsd }: Markup): Price {
   const raise = (amount: number): number =>
     Number((BigInt(amount) * BigInt(MILLION + ppm) + ROUND_UP) / BigInt(MILLION))
@@ -33,13 +33,13 @@ function raisedIn(value: unknown, name: string, raise: (amount: number) => numbe
   )
 }
 
-/** The columns of a completion that say what the operator earns. */
+/** The amounts of a completion that determine the operator's margin. */
 interface SoldUsage {
   readonly costNanoUsd: NanoUsd
   readonly providerCostNanoUsd?: NanoUsd | undefined
 }
 
-/** Of the charge, what is left when the providers are paid; negative: less was charged. */
+/** Returns the charge minus the cost of the providers, which is negative if less was charged. */
 export function marginOf({ costNanoUsd, providerCostNanoUsd }: SoldUsage): NanoUsd {
   return providerCostNanoUsd === undefined ? 0n : costNanoUsd - providerCostNanoUsd
 }

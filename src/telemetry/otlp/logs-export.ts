@@ -1,6 +1,6 @@
 /**
- * Exports the lines of the log over OTLP. A line waits as the text that it is; it is parsed when its batch is sent, never
- * while a request runs.
+ * Exports the lines of the log over OTLP. The queue holds lines as text and parses them when it sends their batch, so that
+ * requests do not pay for it.
  */
 import type { AnyValue, Attributes, HrTime, SeverityNumber } from '@opentelemetry/api'
 import { JsonLogsSerializer, ProtobufLogsSerializer } from '@opentelemetry/otlp-transformer'
@@ -18,7 +18,7 @@ interface LogsExportOptions {
 
 type LogRecord = Parameters<typeof ProtobufLogsSerializer.serializeRequest>[0][number]
 
-/** A queue of lines in front of an OTLP endpoint. */
+/** Returns a queue of lines in front of an OTLP endpoint. */
 export function createLogsExport({
   endpoint,
   batch,
@@ -69,7 +69,7 @@ function recordOf(line: string, source: Pick<LogRecord, 'resource' | 'instrument
   }
 }
 
-/** What is no text, number or flag is JSON text. */
+/** Renders objects as JSON text; other values stay as they are. */
 function attributesOf(fields: Readonly<Record<string, unknown>>): Attributes {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
