@@ -174,7 +174,7 @@ test('a line is broken where there is no value, and a value between two gaps is 
   assert.deepEqual(lonePoints(points, 'a'), [3])
 })
 
-test('labels have room beside each other and stay within the plot', () => {
+test('labels are evenly apart, have room beside each other and stay within the plot', () => {
   const labels = Array.from({ length: 30 }, (_, index) => `Nov ${index + 1}`)
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 1, max: 30 }), (width, count) => {
@@ -186,6 +186,8 @@ test('labels have room beside each other and stay within the plot', () => {
         free = x + labelWidth(label) / 2
       }
       assert.ok(shown.length === 1 || free <= width)
+      const steps = shown.slice(1).map(({ index }, at) => index - (shown[at]?.index ?? 0))
+      assert.ok(new Set(steps).size <= 1, `labels at uneven steps: ${steps}`)
     }),
   )
   assert.equal(placedLabels(labels, { count: 30, width: 2000 }).length, 30)

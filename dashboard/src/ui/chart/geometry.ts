@@ -76,11 +76,16 @@ export interface PlacedLabel {
   readonly label: string
 }
 
-/** The labels that have room beside each other: every second, third… one. At the ends they are moved into the plot. */
+/**
+ * The labels that have room beside each other: every second, third… one. At the ends they are moved into the plot; the
+ * last one is left out where it then has no room.
+ */
 export function placedLabels(labels: readonly string[], bands: Bands): readonly PlacedLabel[] {
-  const widest = Math.max(0, ...labels.map(labelWidth)) + LABEL_GAP
-  const room = Math.max(1, Math.floor(bands.width / widest))
-  const step = Math.max(1, Math.ceil(labels.length / room))
+  const widest = Math.max(0, ...labels.map(labelWidth))
+  const room = Math.max(1, Math.floor(bands.width / (widest + LABEL_GAP)))
+  // The first label may begin at the edge of the plot; the next one has its gap even then.
+  const besideFirst = Math.ceil((1.5 * widest + LABEL_GAP) / (bands.width / labels.length) - 0.5)
+  const step = Math.max(1, Math.ceil(labels.length / room), besideFirst)
   const placed: PlacedLabel[] = []
   let free = 0
   for (let index = 0; index < labels.length; index += step) {
