@@ -7,6 +7,7 @@ import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { SelectField } from '../../../ui/form/select-field.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
+import { PersonCell } from './person-cell.tsx'
 import { type Member, nameOf, useMemberActions } from './queries.ts'
 import { isRole, nameOfRole, ROLE_SUMMARIES, type Role, rolesToGive } from './rights.ts'
 
@@ -14,7 +15,7 @@ export function MembersTable({ rows }: { readonly rows: readonly Member[] }) {
   const [changing, setChanging] = useState<RoleChange>()
   const [removing, setRemoving] = useState<Member>()
   const columns: readonly Column<Member>[] = [
-    { id: 'who', header: 'Member', primary: true, cell: (row) => <Who row={row} /> },
+    { id: 'who', header: 'Member', primary: true, cell: (row) => <PersonCell person={row} /> },
     {
       id: 'role',
       header: 'Role',
@@ -29,23 +30,6 @@ export function MembersTable({ rows }: { readonly rows: readonly Member[] }) {
       <ChangeRole change={changing} onClose={() => setChanging(undefined)} />
       <RemoveMember member={removing} onClose={() => setRemoving(undefined)} />
     </>
-  )
-}
-
-function Who({ row }: { readonly row: Member }) {
-  const { user } = useMe()
-  return (
-    <span className="block max-w-80 min-w-40 py-0.5">
-      <span className="block truncate font-medium" title={nameOf(row)}>
-        {nameOf(row)}
-        {row.id === user.id && <span className="font-normal text-soft"> (you)</span>}
-      </span>
-      {row.name !== '' && (
-        <span className="block truncate text-sm font-normal text-soft" title={row.email}>
-          {row.email}
-        </span>
-      )}
-    </span>
   )
 }
 

@@ -16,6 +16,7 @@ import { LoadMore } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
+import { PersonCell } from '../members/person-cell.tsx'
 import { nameOf } from '../members/queries.ts'
 import { readTeamSearch } from '../search.ts'
 import { ROLE_NAMES, ROLE_TEXTS, TEAM_ROLES } from './draft.ts'
@@ -78,7 +79,7 @@ interface MembersTableProps extends TeamMembersProps {
 function MembersTable({ team, rows, canManage }: MembersTableProps) {
   const [removing, setRemoving] = useState<TeamMember>()
   const columns: readonly Column<TeamMember>[] = [
-    { id: 'who', header: 'Member', primary: true, cell: (row) => <Who row={row} /> },
+    { id: 'who', header: 'Member', primary: true, cell: (row) => <PersonCell person={row} /> },
     { id: 'role', header: 'Role', cell: (row) => <RoleCell team={team} row={row} canManage={canManage} /> },
     { id: 'since', header: 'Since', cell: (row) => <Since row={row} /> },
     {
@@ -104,23 +105,6 @@ function MembersTable({ team, rows, canManage }: MembersTableProps) {
       />
       <RemoveMember team={team} member={removing} onClose={() => setRemoving(undefined)} />
     </>
-  )
-}
-
-function Who({ row }: { readonly row: TeamMember }) {
-  const { user } = useMe()
-  return (
-    <span className="block max-w-80 min-w-40 py-0.5">
-      <span className="block truncate font-medium" title={nameOf(row)}>
-        {nameOf(row)}
-        {row.id === user.id && <span className="font-normal text-soft"> (you)</span>}
-      </span>
-      {row.name !== '' && (
-        <span className="block truncate text-sm font-normal text-soft" title={row.email}>
-          {row.email}
-        </span>
-      )}
-    </span>
   )
 }
 
