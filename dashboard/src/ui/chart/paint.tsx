@@ -1,5 +1,6 @@
-/** How series are told apart: by color, and also by pattern (bars) or dashes (lines). */
+/** What distinguishes series: colors, and also dashes for lines. Bars have textures in high-contrast modes alone. */
 import type { ReactNode } from 'react'
+import { classNames } from '../class-names.ts'
 import { type ChartSeries, OTHER_KEY } from './series.ts'
 
 const FILLS = [
@@ -24,7 +25,7 @@ const STROKES = [
 ] as const
 const DASHES = ['', '7 4', '2 4', '10 3 2 3', '4 2', '1 3', '12 4', '6 2 1 2 1 2'] as const
 /** Within a tile of 6 by 6; the first series is plain. */
-const PATTERNS = [
+const TEXTURES = [
   '',
   'M-1 7L7 -1M-1 1L1 -1M5 7L7 5',
   'M0 3H6',
@@ -34,6 +35,9 @@ const PATTERNS = [
   'M0 0L6 6M6 0L0 6',
   'M0 1.5H6M0 4.5H6',
 ] as const
+/** Below its texture, `strong` would hide it. */
+const OTHER_FILL = 'fill-strong contrast-more:fill-sunken forced-colors:fill-sunken'
+const HIGH_CONTRAST_ONLY = 'hidden contrast-more:inline forced-colors:inline'
 
 function place(key: string, index: number): number {
   return key === OTHER_KEY ? FILLS.length : index % FILLS.length
@@ -68,10 +72,10 @@ export function PaintPatterns({ id, series }: { readonly id: string; readonly se
         const isOther = at === FILLS.length
         return (
           <pattern key={key} id={`${id}-${at}`} width={6} height={6} patternUnits="userSpaceOnUse">
-            <rect width={6} height={6} className={isOther ? 'fill-sunken' : FILLS[at]} />
+            <rect width={6} height={6} className={isOther ? OTHER_FILL : FILLS[at]} />
             <path
-              d={isOther ? PATTERNS[1] : PATTERNS[at]}
-              className={isOther ? 'stroke-strong' : 'stroke-surface'}
+              d={isOther ? TEXTURES[1] : TEXTURES[at]}
+              className={classNames(HIGH_CONTRAST_ONLY, isOther ? 'stroke-strong' : 'stroke-surface')}
               strokeWidth={isOther ? 1.5 : 1}
               strokeOpacity={isOther ? 1 : 0.55}
             />
