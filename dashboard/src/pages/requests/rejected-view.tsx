@@ -6,9 +6,9 @@ import { formatCount } from '../../lib/format.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CopyableText } from '../../ui/copy.tsx'
-import { Empty, Loaded, SkeletonRows } from '../../ui/states.tsx'
+import { Empty, SkeletonRows } from '../../ui/states.tsx'
 import { StatusChip } from '../../ui/status.tsx'
-import { LoadMore, usePages } from '../../ui/table/paged.tsx'
+import { PagedRows, usePages } from '../../ui/table/paged.tsx'
 import { type Column, Table } from '../../ui/table/table.tsx'
 import { Dash } from '../../ui/values.tsx'
 import { useRequestsChange, useRequestsSearch } from './address.ts'
@@ -47,26 +47,27 @@ export function RejectedView() {
           </Button>
         </div>
       </div>
-      <Loaded query={pages} what="rejected requests" skeleton={<SkeletonRows rows={12} />}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={narrowed === undefined ? 'No rejected requests' : 'No matching requests'}>
-              Requests without credit, rights or a valid body appear here within a second or two.
-            </Empty>
-          ) : (
-            <div>
-              <Table
-                label="Rejected requests"
-                columns={COLUMNS}
-                rows={rows}
-                rowKey={({ request_id: id }) => id}
-                className="[&_td]:px-1.5 [&_td]:text-sm [&_th]:px-1.5"
-              />
-              <LoadMore pages={pages} noun="request" />
-            </div>
-          )
+      <PagedRows
+        pages={pages}
+        what="rejected requests"
+        noun="request"
+        skeleton={<SkeletonRows rows={12} />}
+        empty={
+          <Empty title={narrowed === undefined ? 'No rejected requests' : 'No matching requests'}>
+            Requests without credit, rights or a valid body appear here within a second or two.
+          </Empty>
         }
-      </Loaded>
+      >
+        {(rows) => (
+          <Table
+            label="Rejected requests"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={({ request_id: id }) => id}
+            className="[&_td]:px-1.5 [&_td]:text-sm [&_th]:px-1.5"
+          />
+        )}
+      </PagedRows>
     </section>
   )
 }

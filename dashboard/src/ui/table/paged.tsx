@@ -1,10 +1,10 @@
 /** Lists that come in pages: what is there so far, and the rest on request. */
 import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { formatCount, plural } from '../../lib/format.ts'
 import { announce } from '../announcer.tsx'
 import { Button } from '../button.tsx'
-import { Failed, type LoadedQuery } from '../states.tsx'
+import { Failed, Loaded, type LoadedProps, type LoadedQuery } from '../states.tsx'
 
 /** A page as the gateway sends it. */
 export interface ListPage<Row> {
@@ -64,6 +64,33 @@ export function usePages<Row>(
     moreError: failedMore ? query.error : undefined,
     loadMore: () => void query.fetchNextPage(),
   }
+}
+
+interface PagedRowsProps<Row> extends Pick<LoadedProps<unknown>, 'skeleton' | 'what'> {
+  readonly pages: Pages<Row>
+  /** What the rows are: "request". */
+  readonly noun: string
+  /** Replaces a list without rows. */
+  readonly empty: ReactNode
+  readonly children: (rows: readonly Row[]) => ReactNode
+}
+
+/** The rows of all pages so far, and the button that loads the next page. */
+export function PagedRows<Row>({ pages, noun, empty, children, ...loaded }: PagedRowsProps<Row>) {
+  return (
+    <Loaded query={pages} {...loaded}>
+      {(rows) =>
+        rows.length === 0 ? (
+          empty
+        ) : (
+          <div>
+            {children(rows)}
+            <LoadMore pages={pages} noun={noun} />
+          </div>
+        )
+      }
+    </Loaded>
+  )
 }
 
 export interface LoadMoreProps<Row> {

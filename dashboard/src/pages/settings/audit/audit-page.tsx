@@ -5,8 +5,8 @@ import { Button } from '../../../ui/button.tsx'
 import { Combobox } from '../../../ui/form/combobox.tsx'
 import { Page } from '../../../ui/page.tsx'
 import { PeriodPicker } from '../../../ui/period-picker.tsx'
-import { Empty, Forbidden, Loaded, SkeletonRows } from '../../../ui/states.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { Empty, Forbidden, SkeletonRows } from '../../../ui/states.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { type AuditSearch, readAuditSearch } from '../search.ts'
@@ -42,18 +42,15 @@ function Audit() {
     >
       <div className="flex flex-col gap-4">
         <Filters search={search} people={all} />
-        <Loaded query={pages} what="the audit log" skeleton={<SkeletonRows rows={10} />}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <NoEntries isFiltered={isFiltered} onClear={clear} />
-            ) : (
-              <div>
-                <AuditTable rows={rows} nameOf={nameOf} />
-                <LoadMore pages={pages} noun="entry" />
-              </div>
-            )
-          }
-        </Loaded>
+        <PagedRows
+          pages={pages}
+          what="the audit log"
+          noun="entry"
+          skeleton={<SkeletonRows rows={10} />}
+          empty={<NoEntries isFiltered={isFiltered} onClear={clear} />}
+        >
+          {(rows) => <AuditTable rows={rows} nameOf={nameOf} />}
+        </PagedRows>
       </div>
       <EntrySheet
         id={search.entry}

@@ -4,8 +4,8 @@ import { useCan } from '../../../api/me.ts'
 import { useAccountNames } from '../../../api/names.ts'
 import { Button } from '../../../ui/button.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { Empty, Forbidden } from '../../../ui/states.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { BUDGET_TABS, type BudgetTab, readBudgetsSearch } from '../search.ts'
@@ -53,18 +53,14 @@ function Budgets() {
         onChange={(next) => change({ level: next === 'all' ? undefined : next })}
         items={[{ value: 'all', label: 'All' }, ...BUDGET_TABS.map((value) => ({ value, label: LEVEL_NAMES[value] }))]}
       >
-        <Loaded query={pages} what="budgets">
-          {(rows) =>
-            rows.length === 0 ? (
-              <NoBudgets level={level} onCreate={canChange ? begin : undefined} />
-            ) : (
-              <>
-                <BudgetsTable rows={rows} nameOf={nameOf} />
-                <LoadMore pages={pages} noun="budget" />
-              </>
-            )
-          }
-        </Loaded>
+        <PagedRows
+          pages={pages}
+          what="budgets"
+          noun="budget"
+          empty={<NoBudgets level={level} onCreate={canChange ? begin : undefined} />}
+        >
+          {(rows) => <BudgetsTable rows={rows} nameOf={nameOf} />}
+        </PagedRows>
       </Tabs>
       <BudgetSheet id={budget} onClose={() => change({ budget: undefined })} />
       {canChange && (

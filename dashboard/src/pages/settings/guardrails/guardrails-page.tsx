@@ -8,9 +8,9 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
+import { Empty, Forbidden } from '../../../ui/states.tsx'
 import { StatusChip } from '../../../ui/status.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
 import { CreateDialog, EditDialog } from './guardrail-form.tsx'
@@ -48,20 +48,18 @@ function Guardrails() {
       actions={createButton}
       wide
     >
-      <Loaded query={pages} what="guardrails">
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty icon={ShieldCheck} title="No guardrails yet" action={createButton}>
-              A guardrail applies to every request of the account, or of chosen keys and teams, within a second.
-            </Empty>
-          ) : (
-            <>
-              <GuardrailTable rows={rows} onOpen={setOpened} />
-              <LoadMore pages={pages} noun="guardrail" />
-            </>
-          )
+      <PagedRows
+        pages={pages}
+        what="guardrails"
+        noun="guardrail"
+        empty={
+          <Empty icon={ShieldCheck} title="No guardrails yet" action={createButton}>
+            A guardrail applies to every request of the account, or of chosen keys and teams, within a second.
+          </Empty>
         }
-      </Loaded>
+      >
+        {(rows) => <GuardrailTable rows={rows} onOpen={setOpened} />}
+      </PagedRows>
       <CreateDialog open={isCreating} onClose={() => setCreating(false)} />
       <EditDialog target={target('edit')} onClose={close} />
       <DeleteDialog target={target('delete')} onClose={close} />

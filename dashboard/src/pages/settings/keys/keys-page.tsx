@@ -20,8 +20,8 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Menu, type MenuEntry } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { Empty, Forbidden } from '../../../ui/states.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { useNow } from '../../../ui/time-zone.ts'
@@ -98,18 +98,9 @@ function Keys() {
         onChange={(next) => change({ status: next === 'active' ? undefined : next })}
         items={KEY_TABS.map((value) => ({ value, label: TAB_NAMES[value] }))}
       >
-        <Loaded query={pages} what="API keys">
-          {(rows) =>
-            rows.length === 0 ? (
-              <NoKeys status={status} onCreate={begin} />
-            ) : (
-              <>
-                <KeysTable rows={rows} actions={actions} />
-                <LoadMore pages={pages} noun="key" />
-              </>
-            )
-          }
-        </Loaded>
+        <PagedRows pages={pages} what="API keys" noun="key" empty={<NoKeys status={status} onCreate={begin} />}>
+          {(rows) => <KeysTable rows={rows} actions={actions} />}
+        </PagedRows>
       </Tabs>
       <KeySheet
         id={key}

@@ -7,9 +7,9 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
+import { Empty, Forbidden } from '../../../ui/states.tsx'
 import { StatusChip, type Tone } from '../../../ui/status.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
 import { AddDialog, EditDialog, RotateDialog } from './dialogs.tsx'
@@ -46,25 +46,23 @@ function ProviderKeys() {
       actions={addButton}
       wide
     >
-      <Loaded query={pages} what="provider keys">
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty
-              icon={Plug}
-              title="No provider keys yet"
-              action={addButton}
-              command="turnpike provider-credentials add openai"
-            >
-              Add a key to call the models of a provider on your own account there.
-            </Empty>
-          ) : (
-            <>
-              <Credentials rows={rows} onOpen={setOpened} />
-              <LoadMore pages={pages} noun="key" />
-            </>
-          )
+      <PagedRows
+        pages={pages}
+        what="provider keys"
+        noun="key"
+        empty={
+          <Empty
+            icon={Plug}
+            title="No provider keys yet"
+            action={addButton}
+            command="turnpike provider-credentials add openai"
+          >
+            Add a key to call the models of a provider on your own account there.
+          </Empty>
         }
-      </Loaded>
+      >
+        {(rows) => <Credentials rows={rows} onOpen={setOpened} />}
+      </PagedRows>
       <AddDialog open={isAdding} onClose={() => setAdding(false)} />
       <EditDialog target={target('edit')} onClose={close} />
       <RotateDialog target={target('rotate')} onClose={close} />

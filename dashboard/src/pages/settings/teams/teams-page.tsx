@@ -5,8 +5,8 @@ import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { Empty, Forbidden } from '../../../ui/states.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { Dash, Time, Usd } from '../../../ui/values.tsx'
@@ -55,18 +55,14 @@ function Teams() {
         onChange={(next) => change({ status: next === 'active' ? undefined : next })}
         items={TEAM_TABS.map((value) => ({ value, label: TAB_NAMES[value] }))}
       >
-        <Loaded query={pages} what="teams">
-          {(rows) =>
-            rows.length === 0 ? (
-              <NoTeams status={status} onCreate={canManage ? begin : undefined} />
-            ) : (
-              <>
-                <TeamsTable rows={rows} />
-                <LoadMore pages={pages} noun="team" />
-              </>
-            )
-          }
-        </Loaded>
+        <PagedRows
+          pages={pages}
+          what="teams"
+          noun="team"
+          empty={<NoTeams status={status} onCreate={canManage ? begin : undefined} />}
+        >
+          {(rows) => <TeamsTable rows={rows} />}
+        </PagedRows>
       </Tabs>
       {canManage && <CreateTeam open={create === '1'} onClose={() => change({ create: undefined })} />}
     </Page>

@@ -8,9 +8,9 @@ import { Button, IconButton } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
-import { Empty, Forbidden, Loaded } from '../../../ui/states.tsx'
+import { Empty, Forbidden } from '../../../ui/states.tsx'
 import { StatusChip } from '../../../ui/status.tsx'
-import { LoadMore } from '../../../ui/table/paged.tsx'
+import { PagedRows } from '../../../ui/table/paged.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
 import { AddDestination, KIND_NAMES } from './add-destination.tsx'
@@ -43,20 +43,18 @@ function Destinations() {
       actions={addButton}
       wide
     >
-      <Loaded query={pages} what="telemetry destinations">
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty icon={Telescope} title="No telemetry destinations yet" action={addButton}>
-              Send traces to Langfuse, LangSmith, Datadog, Honeycomb, Grafana Cloud or any OTLP endpoint.
-            </Empty>
-          ) : (
-            <>
-              <DestinationTable rows={rows} onDelete={setDeleted} />
-              <LoadMore pages={pages} noun="destination" />
-            </>
-          )
+      <PagedRows
+        pages={pages}
+        what="telemetry destinations"
+        noun="destination"
+        empty={
+          <Empty icon={Telescope} title="No telemetry destinations yet" action={addButton}>
+            Send traces to Langfuse, LangSmith, Datadog, Honeycomb, Grafana Cloud or any OTLP endpoint.
+          </Empty>
         }
-      </Loaded>
+      >
+        {(rows) => <DestinationTable rows={rows} onDelete={setDeleted} />}
+      </PagedRows>
       <AddDestination open={isAdding} onClose={() => setAdding(false)} />
       <DeleteDialog target={deleted} onClose={() => setDeleted(undefined)} />
     </Page>
