@@ -57,6 +57,10 @@ export function StatusChip({ tone, icon: Icon = TONE_ICONS[tone], children, clas
   )
 }
 
+export function EnabledStatus({ enabled }: { readonly enabled: boolean }) {
+  return <StatusChip tone={enabled ? 'good' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</StatusChip>
+}
+
 type Known = readonly [tone: Tone, icon: LucideIcon, word: string]
 type KnownStatuses = Readonly<Record<string, Known>>
 

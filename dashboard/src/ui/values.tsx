@@ -37,6 +37,15 @@ export function Usd({ value, exact = false, signed = false }: UsdProps) {
   )
 }
 
+/** Text that people wrote, cut to the width of a column; all of it is in the title. */
+export function CutText({ text }: { readonly text: string }) {
+  return (
+    <span className="block max-w-56 truncate 2xl:max-w-96" title={text}>
+      {text}
+    </span>
+  )
+}
+
 export function Tokens({ value }: { readonly value: Maybe<number> }) {
   if (value === null || value === undefined) return <Dash />
   return <span className="whitespace-nowrap tabular-nums">{formatCount(value)}</span>

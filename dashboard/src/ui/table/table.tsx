@@ -16,6 +16,11 @@ export interface Column<Row> extends ViewColumn {
   readonly sortable?: boolean
 }
 
+/** The last column, with the menu or the buttons of a row. */
+export function actionsColumn<Row>(cell: Column<Row>['cell']): Column<Row> {
+  return { id: 'actions', header: <span className="sr-only">Actions</span>, align: 'right', cell }
+}
+
 export interface Sort {
   readonly id: string
   readonly direction: 'asc' | 'desc'

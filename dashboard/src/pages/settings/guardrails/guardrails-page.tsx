@@ -9,10 +9,10 @@ import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
 import { Empty, Forbidden } from '../../../ui/states.tsx'
-import { StatusChip } from '../../../ui/status.tsx'
+import { EnabledStatus } from '../../../ui/status.tsx'
 import { PagedRows } from '../../../ui/table/paged.tsx'
-import { type Column, Table } from '../../../ui/table/table.tsx'
-import { Time } from '../../../ui/values.tsx'
+import { actionsColumn, type Column, Table } from '../../../ui/table/table.tsx'
+import { CutText, Time } from '../../../ui/values.tsx'
 import { CreateDialog, EditDialog } from './guardrail-form.tsx'
 import { type Guardrail, useGuardrailActions, useGuardrails } from './queries.ts'
 import { KINDS } from './rule-fields.tsx'
@@ -73,18 +73,12 @@ interface TableProps {
 }
 
 function GuardrailTable({ rows, onOpen }: TableProps) {
-  const actions: Column<Guardrail> = {
-    id: 'actions',
-    header: <span className="sr-only">Actions</span>,
-    align: 'right',
-    cell: (guardrail) => <Actions guardrail={guardrail} onOpen={onOpen} />,
-  }
   return (
     <Table
       label="Guardrails"
       viewId="guardrails"
       density="comfortable"
-      columns={[...COLUMNS, actions]}
+      columns={[...COLUMNS, actionsColumn((guardrail) => <Actions guardrail={guardrail} onOpen={onOpen} />)]}
       rows={rows}
       rowKey={({ id }) => id}
     />
@@ -92,16 +86,10 @@ function GuardrailTable({ rows, onOpen }: TableProps) {
 }
 
 const COLUMNS: readonly Column<Guardrail>[] = [
-  { id: 'name', header: 'Name', primary: true, cell: ({ name }) => <Cut text={name} /> },
-  { id: 'rules', header: 'Rules', cell: ({ rules }) => <Cut text={rulesText(rules)} /> },
+  { id: 'name', header: 'Name', primary: true, cell: ({ name }) => <CutText text={name} /> },
+  { id: 'rules', header: 'Rules', cell: ({ rules }) => <CutText text={rulesText(rules)} /> },
   { id: 'for', header: 'For', cell: scopeText },
-  {
-    id: 'status',
-    header: 'Status',
-    cell: ({ enabled }) => (
-      <StatusChip tone={enabled ? 'good' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</StatusChip>
-    ),
-  },
+  { id: 'status', header: 'Status', cell: ({ enabled }) => <EnabledStatus enabled={enabled} /> },
   { id: 'updated', header: 'Changed', cell: (row) => <Time iso={row.updated_at} relative /> },
 ]
 
@@ -115,14 +103,6 @@ function scopeText({ keys, teams }: Guardrail): string {
     ...(teams === null ? [] : [teams.length === 1 ? '1 team' : `${teams.length} teams`]),
   ]
   return parts.length === 0 ? 'All requests' : parts.join(', ')
-}
-
-function Cut({ text }: { readonly text: string }) {
-  return (
-    <span className="block max-w-56 truncate 2xl:max-w-96" title={text}>
-      {text}
-    </span>
-  )
 }
 
 interface ActionsProps extends Pick<TableProps, 'onOpen'> {

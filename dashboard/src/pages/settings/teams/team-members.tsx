@@ -13,7 +13,7 @@ import { RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { Section } from '../../../ui/page.tsx'
 import { Empty, Loaded } from '../../../ui/states.tsx'
 import { LoadMore } from '../../../ui/table/paged.tsx'
-import { type Column, Table } from '../../../ui/table/table.tsx'
+import { actionsColumn, type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { PersonCell } from '../members/person-cell.tsx'
@@ -82,12 +82,7 @@ function MembersTable({ team, rows, canManage }: MembersTableProps) {
     { id: 'who', header: 'Member', primary: true, cell: (row) => <PersonCell person={row} /> },
     { id: 'role', header: 'Role', cell: (row) => <RoleCell team={team} row={row} canManage={canManage} /> },
     { id: 'since', header: 'Since', cell: (row) => <Since row={row} /> },
-    {
-      id: 'actions',
-      header: <span className="sr-only">Actions</span>,
-      align: 'right',
-      cell: (row) => <Removal row={row} canManage={canManage} team={team} onRemove={setRemoving} />,
-    },
+    actionsColumn((row) => <Removal row={row} canManage={canManage} team={team} onRemove={setRemoving} />),
   ]
   return (
     <>

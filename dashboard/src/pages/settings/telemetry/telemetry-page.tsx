@@ -9,10 +9,10 @@ import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Menu } from '../../../ui/menu.tsx'
 import { Page } from '../../../ui/page.tsx'
 import { Empty, Forbidden } from '../../../ui/states.tsx'
-import { StatusChip } from '../../../ui/status.tsx'
+import { EnabledStatus } from '../../../ui/status.tsx'
 import { PagedRows } from '../../../ui/table/paged.tsx'
-import { type Column, Table } from '../../../ui/table/table.tsx'
-import { Time } from '../../../ui/values.tsx'
+import { actionsColumn, type Column, Table } from '../../../ui/table/table.tsx'
+import { CutText, Time } from '../../../ui/values.tsx'
 import { AddDestination, KIND_NAMES } from './add-destination.tsx'
 import { type Destination, useDestinationActions, useDestinations } from './queries.ts'
 
@@ -67,18 +67,12 @@ interface TableProps {
 }
 
 function DestinationTable({ rows, onDelete }: TableProps) {
-  const actions: Column<Destination> = {
-    id: 'actions',
-    header: <span className="sr-only">Actions</span>,
-    align: 'right',
-    cell: (row) => <Actions row={row} onDelete={onDelete} />,
-  }
   return (
     <Table
       label="Telemetry destinations"
       viewId="telemetry-destinations"
       density="comfortable"
-      columns={[...COLUMNS, actions]}
+      columns={[...COLUMNS, actionsColumn((row) => <Actions row={row} onDelete={onDelete} />)]}
       rows={rows}
       rowKey={({ id }) => id}
     />
@@ -86,27 +80,13 @@ function DestinationTable({ rows, onDelete }: TableProps) {
 }
 
 const COLUMNS: readonly Column<Destination>[] = [
-  { id: 'name', header: 'Name', primary: true, cell: ({ name }) => <Cut text={name} /> },
+  { id: 'name', header: 'Name', primary: true, cell: ({ name }) => <CutText text={name} /> },
   { id: 'service', header: 'Service', cell: ({ kind }) => KIND_NAMES[kind] },
-  { id: 'url', header: 'Address', cell: ({ url }) => <Cut text={url} /> },
+  { id: 'url', header: 'Address', cell: ({ url }) => <CutText text={url} /> },
   { id: 'for', header: 'For', cell: ({ team_id: team }) => (team === null ? 'All requests' : 'A team') },
-  {
-    id: 'status',
-    header: 'Status',
-    cell: ({ enabled }) => (
-      <StatusChip tone={enabled ? 'good' : 'neutral'}>{enabled ? 'Enabled' : 'Disabled'}</StatusChip>
-    ),
-  },
+  { id: 'status', header: 'Status', cell: ({ enabled }) => <EnabledStatus enabled={enabled} /> },
   { id: 'created', header: 'Created', cell: (row) => <Time iso={row.created_at} relative /> },
 ]
-
-function Cut({ text }: { readonly text: string }) {
-  return (
-    <span className="block max-w-56 truncate 2xl:max-w-96" title={text}>
-      {text}
-    </span>
-  )
-}
 
 interface ActionsProps {
   readonly row: Destination
