@@ -1,9 +1,8 @@
 /** The choice of filters. What can be chosen is asked for when it is opened. */
-import { Popover } from '@base-ui/react/popover'
-import { ListFilter, X } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import type { Period } from '../../lib/period.ts'
 import { Button } from '../../ui/button.tsx'
+import { FilterChips, FilterPopover } from '../../ui/filters.tsx'
 import { Combobox } from '../../ui/form/combobox.tsx'
 import { TextField } from '../../ui/form/field.tsx'
 import { useRequestsChange } from './address.ts'
@@ -19,22 +18,14 @@ interface FilterMenuProps {
 }
 
 export function FilterMenu(props: FilterMenuProps) {
-  const [open, setOpen] = useState(false)
   return (
-    <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger render={<Button icon={ListFilter}>Filter</Button>} />
-      <Popover.Portal>
-        <Popover.Positioner sideOffset={4} align="start" className="z-50">
-          <Popover.Popup className="max-h-(--available-height) w-80 max-w-(--available-width) overflow-y-auto rounded-xl border border-line bg-surface p-4 shadow-popup">
-            <Popover.Title className="font-medium text-ink">Filter requests</Popover.Title>
-            <Popover.Description className="mb-3 text-sm text-soft">
-              Counts cover this period; status counts also apply the other filters.
-            </Popover.Description>
-            <Filters {...props} onDone={() => setOpen(false)} />
-          </Popover.Popup>
-        </Popover.Positioner>
-      </Popover.Portal>
-    </Popover.Root>
+    <FilterPopover
+      title="Filter requests"
+      description="Counts cover this period; status counts also apply the other filters."
+      width="w-80"
+    >
+      {(close) => <Filters {...props} onDone={close} />}
+    </FilterPopover>
   )
 }
 
@@ -98,43 +89,20 @@ const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ''])) as Draft
 
 export const NO_FILTERS = Object.fromEntries(FILTERS.map((name) => [name, undefined]))
 
-interface FilterChipsProps {
+interface RequestFilterChipsProps {
   readonly filters: RequestFilters
-  /** Who asked is called in them what it is called in the list. */
+  /** The rows of the list have the names of keys, devices and people. */
   readonly rows: readonly Completion[]
 }
 
-/** What narrows the list, one chip each; a press takes it away. */
-export function FilterChips({ filters, rows }: FilterChipsProps) {
+export function RequestFilterChips({ filters, rows }: RequestFilterChipsProps) {
   const change = useRequestsChange()
-  const given = FILTERS.filter((name) => filters[name] !== undefined)
-  if (given.length === 0) return null
+  const chips = FILTERS.filter((name) => filters[name] !== undefined).map((name) => ({
+    name,
+    label: FILTER_NAMES[name],
+    value: filterText(name, filters, rows),
+  }))
   return (
-    <ul aria-label="Filters" className="flex min-w-0 flex-wrap items-center gap-2">
-      {given.map((name) => {
-        const text = filterText(name, filters, rows)
-        return (
-          <li key={name} className="max-w-full">
-            <button
-              type="button"
-              onClick={() => change({ [name]: undefined })}
-              className="inline-flex h-8 max-w-full items-center gap-1.5 rounded-full border border-line bg-accent-soft pr-2 pl-3 text-sm text-ink hover:border-strong"
-            >
-              <span className="sr-only">Remove filter</span>
-              <span className="text-soft">{FILTER_NAMES[name]}</span>
-              <span className="truncate font-medium">{text}</span>
-              <X aria-hidden className="size-3.5 shrink-0 text-soft" />
-            </button>
-          </li>
-        )
-      })}
-      {given.length > 1 && (
-        <li>
-          <Button variant="ghost" size="sm" onClick={() => change(NO_FILTERS)}>
-            Clear all
-          </Button>
-        </li>
-      )}
-    </ul>
+    <FilterChips chips={chips} onRemove={(name) => change({ [name]: undefined })} onClear={() => change(NO_FILTERS)} />
   )
 }

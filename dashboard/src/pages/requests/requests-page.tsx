@@ -18,7 +18,7 @@ import { LoadMore } from '../../ui/table/paged.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { useRequestsChange, useRequestsSearch } from './address.ts'
-import { FilterChips, FilterMenu, NO_FILTERS } from './filter-menu.tsx'
+import { FilterMenu, NO_FILTERS, RequestFilterChips } from './filter-menu.tsx'
 import { Histogram } from './histogram.tsx'
 import { IdSearch } from './id-search.tsx'
 import { useAnnouncedCount, useLiveOverview, useLiveRequests } from './live-requests.ts'
@@ -114,7 +114,7 @@ function Requests() {
       <RequestTabs />
       <div className="-mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
         <FilterMenu filters={filters} period={period} rows={pages.rows} />
-        <FilterChips filters={filters} rows={pages.rows} />
+        <RequestFilterChips filters={filters} rows={pages.rows} />
         <ExportButton question={question} disabled={pages.rows.length === 0} />
         <LiveSwitch isLive={isLive} live={live} />
       </div>

@@ -1,13 +1,13 @@
 /** What costs are told by, in which measure, and of what alone. */
-import { Popover } from '@base-ui/react/popover'
 import { useQuery } from '@tanstack/react-query'
-import { ListFilter, X } from 'lucide-react'
+import { X } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { useAccountNames } from '../../../api/names.ts'
 import { groupLabel } from '../../../lib/group-names.ts'
 import { METRIC_NAMES, METRICS } from '../../../lib/measures.ts'
 import type { Period } from '../../../lib/period.ts'
 import { Button } from '../../../ui/button.tsx'
+import { FilterChips, FilterPopover } from '../../../ui/filters.tsx'
 import { Combobox, type ComboboxOption } from '../../../ui/form/combobox.tsx'
 import { TextField } from '../../../ui/form/field.tsx'
 import { Segmented } from '../../../ui/form/segmented.tsx'
@@ -164,19 +164,10 @@ function TagKey({ label, onDone, onCancel }: TagKeyProps) {
 type FilterMenuProps = Pick<CostControlsProps, 'filters' | 'period'>
 
 function CostFilterMenu(props: FilterMenuProps) {
-  const [open, setOpen] = useState(false)
   return (
-    <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger render={<Button icon={ListFilter}>Filter</Button>} />
-      <Popover.Portal>
-        <Popover.Positioner sideOffset={4} align="start" className="z-50">
-          <Popover.Popup className="max-h-(--available-height) w-[36rem] max-w-(--available-width) overflow-y-auto rounded-xl border border-line bg-surface p-4 shadow-popup">
-            <Popover.Title className="mb-3 font-medium text-ink">Filter costs</Popover.Title>
-            <FilterForm {...props} onDone={() => setOpen(false)} />
-          </Popover.Popup>
-        </Popover.Positioner>
-      </Popover.Portal>
-    </Popover.Root>
+    <FilterPopover title="Filter costs" width="w-[36rem]">
+      {(close) => <FilterForm {...props} onDone={close} />}
+    </FilterPopover>
   )
 }
 
@@ -243,30 +234,22 @@ function useFilterOptions(period: Period): { readonly [Name in CostFilter]?: rea
   }
 }
 
-/** What narrows the costs, one chip each; a press takes it away. */
 function CostFilterChips({ filters, nameOf }: Pick<CostControlsProps, 'filters' | 'nameOf'>) {
   const change = useUsageChange()
-  const given = COST_FILTERS.filter((name) => filters[name] !== undefined)
-  if (given.length === 0) return null
+  const chips = COST_FILTERS.flatMap((name) => {
+    const value = filters[name]
+    return value === undefined ? [] : [{ name, label: FILTER_NAMES[name], value: chipText(name, value, nameOf) }]
+  })
   return (
-    <ul aria-label="Filters" className="flex min-w-0 flex-wrap items-center gap-2">
-      {given.map((name) => (
-        <li key={name} className="max-w-full">
-          <button
-            type="button"
-            onClick={() => change({ [name]: undefined })}
-            className="inline-flex h-8 max-w-full items-center gap-1.5 rounded-full border border-line bg-accent-soft pr-2 pl-3 text-sm text-ink hover:border-strong"
-          >
-            <span className="sr-only">Remove filter</span>
-            <span className="text-soft">{FILTER_NAMES[name]}</span>
-            <span className="truncate font-medium">{chipText(name, filters[name] ?? '', nameOf)}</span>
-            <X aria-hidden className="size-3.5 shrink-0 text-soft" />
-          </button>
-        </li>
-      ))}
-    </ul>
+    <FilterChips
+      chips={chips}
+      onRemove={(name) => change({ [name]: undefined })}
+      onClear={() => change(NO_COST_FILTERS)}
+    />
   )
 }
+
+const NO_COST_FILTERS = Object.fromEntries(COST_FILTERS.map((name) => [name, undefined]))
 
 const NAMED: readonly CostFilter[] = ['team_id', 'member_id', 'key_id']
 
