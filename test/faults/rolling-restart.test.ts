@@ -197,10 +197,10 @@ async function withNginx(t: TestContext): Promise<Balancer> {
 
 async function withHaproxy(t: TestContext): Promise<Balancer> {
   const control = await freePort()
-  const lines = ports.map((port) => `  server on-${port} 127.0.0.1:${port} check inter 2s`)
+  const lines = ports.map((port) => `  server on-${port} 127.0.0.1:${port} check inter 2s fastinter 500ms`)
   const { url } = await proxies.startHaproxy(t, await freePort(), [
     ['defaults\n', `global\n  stats socket ipv4@127.0.0.1:${control} level admin\n\ndefaults\n`],
-    ['  server one 127.0.0.1:7575 check inter 2s', lines.join('\n')],
+    ['  server one 127.0.0.1:7575 check inter 2s fastinter 500ms', lines.join('\n')],
   ])
   const command = async (text: string): Promise<string> => {
     const socket = connect(control, '127.0.0.1').setEncoding('utf8')
