@@ -72,10 +72,14 @@ for (const file of globSync('deploy/compose/*.yaml', { cwd: ROOT })) {
   })
 }
 
-testWith('systemd-analyze', 'the unit of systemd lets the gateway drain, and systemd accepts it', () => {
-  const unit = 'deploy/systemd/turnpike.service'
-  assert.ok(1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(textOf(unit))?.[1]) > DRAIN_MS)
-  const accepted = spawnSync('systemd-analyze', ['verify', unit], { cwd: ROOT, encoding: 'utf8' })
+const UNIT = 'deploy/systemd/turnpike.service'
+
+test('the unit of systemd lets the gateway drain', () => {
+  assert.ok(1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(textOf(UNIT))?.[1]) > DRAIN_MS)
+})
+
+testWith('systemd-analyze', 'systemd accepts the unit', () => {
+  const accepted = spawnSync('systemd-analyze', ['verify', UNIT], { cwd: ROOT, encoding: 'utf8' })
   assert.equal(accepted.status, 0, accepted.stderr)
   assert.doesNotMatch(accepted.stderr, /turnpike\.service/)
 })
