@@ -28,24 +28,23 @@ export async function benchTracing(): Promise<boolean> {
   const [upstream, receiver] = [await start('upstream.ts'), await start('otlp-sink.ts')]
   const logFile = join(mkdtempSync(join(tmpdir(), 'turnpike-tracing-')), 'gateways.log')
   const off: Start = (options) => startGateway({ ...options, logFile })
-  const ratios = new Map<Variant, number[]>()
+  const variants = variantsOf(off, receiver.port).map((variant) => ({ ...variant, ratios: [] as number[] }))
   try {
     for (let time = 0; time < STARTS; time++) {
-      for (const variant of variantsOf(off, receiver.port)) {
-        const starts = [off, variant.start] as const
+      for (const { name, ratios, start: begin } of variants) {
+        const starts = [off, begin] as const
         const [compared] = await compareStarts(starts, { upstream, ownFirst: time % 2 === 1, works: WORKS })
         if (compared === undefined) continue
         const { other, own } = compared
-        const known = [...ratios.keys()].find(({ name }) => name === variant.name) ?? variant
-        ratios.set(known, [...(ratios.get(known) ?? []), own / other])
-        console.log(`${variant.name}: CPU µs a request ${other.toFixed(1)} → ${own.toFixed(1)}`)
+        ratios.push(own / other)
+        console.log(`${name}: CPU µs a request ${other.toFixed(1)} → ${own.toFixed(1)}`)
       }
     }
   } finally {
     upstream.stop()
     receiver.stop()
   }
-  return [...ratios].map(([variant, all]) => report(variant, percentile(all, 50))).every(Boolean)
+  return variants.map((variant) => report(variant, percentile(variant.ratios, 50))).every(Boolean)
 }
 
 function report({ name, budget }: Variant, ratio: number): boolean {
