@@ -1,7 +1,8 @@
 /**
- * What a reader of README.md or docs/quick-start.md does first: `npm ci` in a clean clone, with the Node.js and npm of this machine (20 or newer)
- * and, dry, with the bundled Node.js, and then `npm start`. Packages come from npm's cache where that has them. The commands of
- * CONTRIBUTING.md, docs/dashboard.md and docs/providers.md that change the project run there as well.
+ * What a reader of README.md or docs/quick-start.md does first: `npm ci` in a clean clone, with the Node.js and npm of
+ * this machine (20 or newer) and, dry, with the bundled Node.js, and then `npm start`. Packages come from npm's cache where
+ * that has them. The commands of CONTRIBUTING.md, docs/dashboard.md and docs/providers.md that change the project run there
+ * as well.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
