@@ -78,7 +78,7 @@ function GuardrailTable({ rows, onOpen }: TableProps) {
       label="Guardrails"
       viewId="guardrails"
       density="comfortable"
-      columns={[...COLUMNS, actionsColumn((guardrail) => <Actions guardrail={guardrail} onOpen={onOpen} />)]}
+      columns={[...COLUMNS, actionsColumn<Guardrail>((guardrail) => <Actions guardrail={guardrail} onOpen={onOpen} />)]}
       rows={rows}
       rowKey={({ id }) => id}
     />

@@ -72,7 +72,7 @@ function DestinationTable({ rows, onDelete }: TableProps) {
       label="Telemetry destinations"
       viewId="telemetry-destinations"
       density="comfortable"
-      columns={[...COLUMNS, actionsColumn((row) => <Actions row={row} onDelete={onDelete} />)]}
+      columns={[...COLUMNS, actionsColumn<Destination>((row) => <Actions row={row} onDelete={onDelete} />)]}
       rows={rows}
       rowKey={({ id }) => id}
     />

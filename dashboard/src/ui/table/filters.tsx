@@ -2,8 +2,8 @@
 import { Popover } from '@base-ui/react/popover'
 import { ListFilter, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { Button } from './button.tsx'
-import { classNames } from './class-names.ts'
+import { Button } from '../button.tsx'
+import { classNames } from '../class-names.ts'
 
 interface FilterPopoverProps {
   readonly title: string
