@@ -46,7 +46,7 @@ test('passed, failed and skipped tests are counted, with names and reasons', (t)
 test('a file whose process ends before its tests fails, and so does one without tests', (t) => {
   const cut = resultOf(t, ["test('good', () => {})", "test('cut', () => process.kill(process.pid, 'SIGKILL'))"])
   assert.ok((cut.files[0]?.failed ?? 0) >= 1)
-  assert.match(cut.report, /0\.test\.mjs ended before it reported all its tests/)
+  assert.match(cut.report, /0\.test\.mjs ended before it reported all its tests: SIGKILL, nothing on stderr/)
   const empty = resultOf(t, [])
   assert.deepEqual(countsOf(empty), [[0, 1]])
   assert.match(empty.report, /0\.test\.mjs has no tests/)
@@ -77,7 +77,7 @@ test('the tests of a file begin when all of it has been read', (t) => {
 test('a file that cannot be imported, or ends the process, does not hide the others', (t) => {
   const good = ["test('good', () => {})"]
   const broken = ["import './nothing.mjs'", ...good]
-  const result = resultOf(t, good, broken, good, ['process.exit(0)'], good)
+  const result = resultOf(t, good, broken, good, ["console.error('at the end')", 'process.exit(7)'], good)
   assert.deepEqual(countsOf(result), [
     [1, 0],
     [0, 1],
@@ -86,7 +86,7 @@ test('a file that cannot be imported, or ends the process, does not hide the oth
     [1, 0],
   ])
   assert.match(result.report, /nothing\.mjs/)
-  assert.match(result.report, /3\.test\.mjs ended before it reported all its tests/)
+  assert.match(result.report, /3\.test\.mjs ended before it reported all its tests: exit code 7, .*stderr:\nat the end/)
 })
 
 test('an error after the last test of a process fails its last file', (t) => {
@@ -95,6 +95,19 @@ test('an error after the last test of a process fails its last file', (t) => {
     [1, 0],
     [1, 1],
   ])
+})
+
+// Results that were still on their way are lost, so that it may be said of a file before the one at fault.
+test('a process that ends early only after other files says how it ended', (t) => {
+  const first = ["test('good', () => { globalThis.isShared = true })"]
+  const second = ["if (globalThis.isShared) { console.error('not alone'); process.exit(0) }", "test('good', () => {})"]
+  const { report, files } = resultOf(t, first, second)
+  assert.deepEqual(
+    files.map(({ passed }) => passed),
+    [1, 1],
+  )
+  assert.equal(files.filter(({ failed }) => failed === 1).length, 1)
+  assert.match(report, /\d\.test\.mjs ended .*, but not alone, .*: exit code 0, the last of its stderr:\nnot alone/)
 })
 
 test('the CPU time of a file is its own, on Linux with that of the processes which it has waited for', (t) => {

@@ -44,31 +44,34 @@ const WHOLE_OUTPUT = pathToFileURL(join(import.meta.dirname, 'whole-output.ts'))
 const NOTE = /^recordings\b.*:/
 /** The `dot` reporter's own heading, after which the failures come. */
 const FAILURES = 'Failed tests:'
+/** Characters that are shown of a process that ended early: its last error with its stack. */
+const MOST_STDERR = 4_000
 
 /**
  * Runs the files in one process, one after another. When it ends early, each file without a result runs again in a process
  * of its own, since the last results are lost: that shows which file is at fault.
  */
 export async function runTestFiles(input: TestRun): Promise<RunResult> {
-  const { unfinished, ...result } = await runProcess(input)
+  const { unfinished, ending, ...result } = await runProcess(input)
   const missing = input.files.slice(result.files.length)
   const [first] = missing
   if (first === undefined) return result
   if (input.files.length === 1) {
     const ended = { ...unfinished, file: first, failed: unfinished.failed + 1 }
-    return merge([result, { files: [ended], report: endedEarly(input, first), notes: [] }])
+    return merge([result, { files: [ended], report: endedEarly(input, first, ending), notes: [] }])
   }
   const again: RunResult[] = []
   for (const file of missing) again.push(await runTestFiles({ ...input, files: [file] }))
   const all = merge([result, ...again])
   if (again.some(({ files }) => files.some(({ failed }) => failed > 0))) return all
   const files = all.files.map((one) => (one.file === first ? { ...one, failed: 1 } : one))
-  return { ...all, files, report: `${all.report}${endedEarly(input, first)}` }
+  return { ...all, files, report: `${all.report}${endedEarly(input, first, ending)}` }
 }
 
-function endedEarly({ root, files }: TestRun, file: string): string {
+function endedEarly({ root, files }: TestRun, file: string, { cause, stderr }: Ending): string {
   const others = files.length === 1 ? '' : `, or one after it did, but not alone, only after other files of its process`
-  return `✖ ${relative(root, file)} ended before it reported all its tests${others}\n`
+  const said = stderr.trim() === '' ? 'nothing on stderr' : `the last of its stderr:\n${stderr.trimEnd()}`
+  return `✖ ${relative(root, file)} ended before it reported all its tests${others}: ${cause}, ${said}\n`
 }
 
 function merge(results: readonly RunResult[]): RunResult {
@@ -79,7 +82,15 @@ function merge(results: readonly RunResult[]): RunResult {
   }
 }
 
+interface Ending {
+  /** `exit code 7`, `SIGKILL`. */
+  readonly cause: string
+  /** The last of what the process has written there. */
+  readonly stderr: string
+}
+
 interface ProcessResult extends RunResult {
+  readonly ending: Ending
   /** Of the file in which the process ended. */
   readonly unfinished: Omit<FileResult, 'file'>
 }
@@ -99,6 +110,8 @@ async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }:
   const notes: string[] = []
   let current = counter()
   let problems = ''
+  let cause = 'exit code 0'
+  let stderr = ''
   const end = (file: string, isFailed: boolean): void => {
     const hasNone = current.isEmpty() && !isFailed && !mayBeEmpty(file)
     if (hasNone) problems += `✖ ${relative(root, file)} has no tests\n`
@@ -111,7 +124,13 @@ async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }:
     else if (isFailed) failLast(results) // the process, after the last file
   }
   events.on('test:pass', (event) => count(event, false))
-  events.on('test:fail', (event) => count(event, true))
+  events.on('test:fail', (event) => {
+    cause = event.file === PROCESS && event.name === PROCESS ? causeOf(event.details.error) : cause
+    count(event, true)
+  })
+  events.on('test:stderr', ({ message }) => {
+    stderr = (stderr + message).slice(-MOST_STDERR)
+  })
   events.on('test:diagnostic', ({ message, nesting }) => {
     const cost = nesting === 0 ? readCost(message) : undefined
     const last = cost === undefined ? undefined : results.pop()
@@ -121,7 +140,12 @@ async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }:
   let listing = ''
   for await (const piece of namesAll ? events.compose(spec()) : events.compose(dot)) listing += piece
   const report = (namesAll ? listing : failuresIn(listing)) + problems
-  return { files: results, unfinished: current.result(false), report, notes }
+  return { files: results, unfinished: current.result(false), ending: { cause, stderr }, report, notes }
+}
+
+/** @param error What `node:test` says of the process of a file: it has the code or signal that the process ended with. */
+function causeOf(error: Error & { readonly exitCode?: number | null; readonly signal?: string | null }): string {
+  return error.signal ?? (error.exitCode === undefined ? error.message : `exit code ${error.exitCode}`)
 }
 
 function failLast(results: FileResult[]): void {
