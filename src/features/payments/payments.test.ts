@@ -149,6 +149,7 @@ test('a crash between payment and ledger, and a lost event: the payment is credi
 
 test('refunds and disputes become debits, and what is returned a refund; the order of events does not matter', async (t) => {
   const { double, send, balance, topUp } = await setUp(t)
+  double.state.pageSize = 1
   let expected = 0n
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(), { minLength: 5, maxLength: 12 }), async (order) => {
@@ -238,6 +239,19 @@ test('a declined card is not charged again until the settings are sent again', a
   await recharge(TERMS)
   await rechargeAll(deps)
   assert.equal(await balance(), 30_000_000_000n)
+})
+
+test('a recharge whose payment method Stripe no longer knows fails at once', async (t) => {
+  const { recharge, deps, double, ask, account, clock } = await withCard(t)
+  const tooLow = await recharge({ ...TERMS, monthly_limit_usd: 19.99 })
+  assert.deepEqual([tooLow.status, tooLow.body.error.param], [400, 'auto_recharge.monthly_limit_usd'])
+  await recharge(TERMS)
+  double.state.lacksMethod = true
+  await rechargeAll(deps)
+  assert.equal((await ask('/billing', account.id)).body.auto_recharge.error, 'resource_missing')
+  clock.now += 120_000
+  await reconcilePayments(deps)
+  assert.equal(double.calls.filter((call) => call === 'POST /v1/payment_intents').length, 1)
 })
 
 test('a process that looked before a recharge failed does not repeat it', async (t) => {

@@ -24,6 +24,8 @@ const LATE_MS = 60_000
 const REPEATABLE_MS = 23 * 3_600_000
 /** Of one run. */
 const PAYMENTS_AT_ONCE = 100
+/** Errors that a repetition with the same idempotency key gets again: of the card, or of a customer that is gone. */
+const FINAL: ReadonlySet<string> = new Set(['StripeCardError', 'StripeInvalidRequestError'])
 
 export interface RechargeDeps extends PaymentDeps {
   readonly ids: Pick<IdSource, 'payment'>
@@ -102,7 +104,7 @@ async function attempt(deps: RechargeDeps, payment: PaymentTable): Promise<void>
   } catch (error) {
     const known = stripeError(error)
     if (known === undefined) throw error
-    if (known.type === 'StripeCardError') await failPayment(deps, payment, known.code ?? 'card_declined')
+    if (FINAL.has(known.type)) await failPayment(deps, payment, known.code ?? 'declined')
     else
       deps.log.warn(
         { err: error, account: accountId, payment: id },

@@ -154,6 +154,10 @@ async function changeRecharge(
 }
 
 function parseRecharge({ below_usd, add_usd, monthly_limit_usd }: Static<typeof RechargeInput>) {
+  if (monthly_limit_usd < add_usd) {
+    const message = "'auto_recharge.monthly_limit_usd' must be at least 'add_usd'; otherwise nothing is ever charged."
+    throw new GatewayError('invalid_value', message, { param: 'auto_recharge.monthly_limit_usd' })
+  }
   return {
     below_nano_usd: parseCents(below_usd, 'auto_recharge.below_usd'),
     add_nano_usd: parseCents(add_usd, 'auto_recharge.add_usd'),

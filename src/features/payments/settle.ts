@@ -42,8 +42,8 @@ export const ACCOUNT = 'turnpike_account'
 export const PAYMENT = 'turnpike_payment'
 
 export const NANO_USD_PER_CENT = 10_000_000n
-/** Refunds and disputes of one payment that are looked at. */
-const ALL = 100
+/** All refunds, and all disputes, of a payment: the most that Stripe's library collects. */
+const ALL = { limit: 10_000 }
 
 interface Movement {
   readonly kind: EnteredKind
@@ -82,9 +82,10 @@ async function settlePaid(deps: PaymentDeps, payment: PaymentTable, intent: Stri
     if (payment.saves_method === 1) await saveMethod(deps, payment.account_id, intent)
     await endPayment(deps.db, reference, { status: 'succeeded', error: null, intent_id: intent.id, ended: deps.now() })
   }
-  const refunds = await client.refunds.list({ payment_intent: intent.id, limit: ALL })
-  const disputes = await client.disputes.list({ payment_intent: intent.id, limit: ALL })
-  const movements = [...refunds.data.flatMap(movementsOfRefund), ...disputes.data.flatMap(movementsOfDispute)]
+  const query = { payment_intent: intent.id, limit: 100 }
+  const refunds = await client.refunds.list(query).autoPagingToArray(ALL)
+  const disputes = await client.disputes.list(query).autoPagingToArray(ALL)
+  const movements = [...refunds.flatMap(movementsOfRefund), ...disputes.flatMap(movementsOfDispute)]
   for (const movement of movements) await enter(deps, payment, movement)
 }
 

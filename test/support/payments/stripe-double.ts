@@ -20,7 +20,7 @@ export async function startStripe(t: Pick<TestContext, 'after'>) {
   const objects = new Map<string, StripeObject>()
   const answers = new Map<string, { status: number; body: object }>()
   const calls: string[] = []
-  const state = { declines: false, isDown: false }
+  const state = { declines: false, isDown: false, lacksMethod: false, pageSize: 100 }
   let serial = 0
   const add = <Rest extends object>(prefix: string, object: string, rest: Rest): StripeObject & Rest => {
     const made = { id: `${prefix}_${++serial}`, object, ...rest }
@@ -32,11 +32,13 @@ export async function startStripe(t: Pick<TestContext, 'after'>) {
     if (found === undefined) throw new Missing(id)
     return found
   }
-  const listOf = (object: string, intent: string | null) => ({
-    object: 'list',
-    has_more: false,
-    data: [...objects.values()].filter((each) => each.object === object && each['payment_intent'] === intent),
-  })
+  const listOf = (object: string, query: URLSearchParams) => {
+    const intent = query.get('payment_intent')
+    const all = [...objects.values()].filter((each) => each.object === object && each['payment_intent'] === intent)
+    const first = all.findIndex(({ id }) => id === query.get('starting_after')) + 1
+    const data = all.slice(first, first + state.pageSize)
+    return { object: 'list', url: `/v1/${object}s`, has_more: first + data.length < all.length, data }
+  }
   const intentOf = (amount: number, metadata: Fields, rest: object = {}) =>
     add('pi', 'payment_intent', {
       amount,
@@ -64,6 +66,7 @@ export async function startStripe(t: Pick<TestContext, 'after'>) {
       }),
     '/v1/payment_intents': (fields) => {
       if (state.declines) throw new Declined()
+      if (state.lacksMethod) throw new Missing(fields['payment_method'])
       const intent = intentOf(Number(fields['amount']), metadataOf(fields))
       pay(intent)
       return intent
@@ -73,8 +76,8 @@ export async function startStripe(t: Pick<TestContext, 'after'>) {
     const { pathname, searchParams } = url
     const make = method === 'POST' ? routes[pathname] : undefined
     if (make !== undefined) return make(fields)
-    if (pathname === '/v1/refunds') return listOf('refund', searchParams.get('payment_intent'))
-    if (pathname === '/v1/disputes') return listOf('dispute', searchParams.get('payment_intent'))
+    if (pathname === '/v1/refunds') return listOf('refund', searchParams)
+    if (pathname === '/v1/disputes') return listOf('dispute', searchParams)
     if (pathname.endsWith('/detach')) return { id: pathname.split('/')[3], object: 'payment_method' }
     return must(pathname.split('/').at(-1) ?? '')
   }
