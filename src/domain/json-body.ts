@@ -43,7 +43,7 @@ const MESSAGES: Readonly<Record<JsonExcess, string>> = {
   depth: `The request body is nested deeper than ${MAX_BODY_DEPTH} levels.`,
   arrayItems: `The request body has an array of more than ${MAX_ARRAY_ITEMS} items.`,
   values: `The request body has more than ${MAX_BODY_VALUES} values.`,
-  __proto__: 'The request body has a field named `__proto__`, which is not allowed.',
+  ['__proto__']: 'The request body has a field named `__proto__`, which is not allowed.',
   'constructor.prototype': 'The request body has a field named `constructor.prototype`, which is not allowed.',
 }
 

@@ -59,6 +59,19 @@ const Body = Type.Object(
         maxItems: 2,
       }),
     ),
+    either: Type.Optional(
+      Type.Union([
+        Type.Object({ kind: Type.Literal('a') }, { additionalProperties: false }),
+        Type.Object(
+          {
+            kind: Type.Literal('b'),
+            size: Type.Optional(Type.Integer({ minimum: 1 })),
+            word: Type.Optional(Type.String()),
+          },
+          { additionalProperties: false, anyOf: [{ required: ['size'] }, { required: ['word'] }] },
+        ),
+      ]),
+    ),
     'a/b~c': Type.Optional(Type.Object({ d: Type.Optional(Type.String()) }, { additionalProperties: false })),
   },
   { additionalProperties: false },
@@ -84,6 +97,12 @@ const PROBLEMS: readonly (readonly [body: unknown, code: ErrorCode, param: strin
   [{ name: 'x', colour: 'green' }, 'invalid_value', 'colour'],
   [{ name: 'x', key: 'nokey' }, 'invalid_value', 'key'],
   [{ name: 'x', nmae: 'y' }, 'unknown_field', 'nmae'],
+  [{ name: 'x', either: { kind: 'b', size: 0 } }, 'out_of_range', 'either.size'],
+  [{ name: 'x', either: { kind: 'b', size: 1, colour: 'red' } }, 'unknown_field', 'either.colour'],
+  [{ name: 'x', either: { kind: 'b' } }, 'missing_field', 'either.size'],
+  [{ name: 'x', either: { kind: 'c', size: 1 } }, 'invalid_value', 'either.kind'],
+  [{ name: 'x', either: { size: 1 } }, 'missing_field', 'either.kind'],
+  [{ name: 'x', either: 5 }, 'invalid_type', 'either'],
   [{ name: 'x', 'a/b~c': { e: 1 } }, 'unknown_field', 'a/b~c.e'],
   [{ name: 'x', 'a/b~c': { d: 1 } }, 'invalid_type', 'a/b~c.d'],
 ]

@@ -2,6 +2,7 @@
 import type { FastifyContextConfig, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError, renderErrorBody, retryAfterSeconds } from '../domain/errors.ts'
 import { ownerOf, type Rejection } from '../domain/rejection.ts'
+import { isRecord } from '../lib/json.ts'
 
 /** The `Retry-After` of retryable errors without their own. */
 const DEFAULT_RETRY_AFTER_MS = 1_000
@@ -121,7 +122,7 @@ const FASTIFY_CODES: Readonly<Record<string, () => GatewayError>> = {
 /** Converts errors of the framework; returns a `GatewayError` unchanged. */
 export function toGatewayError(error: FastifyError | GatewayError): GatewayError {
   if (error instanceof GatewayError) return error
-  const [problem] = error.validation ?? []
+  const problem = mostSpecific(error.validation ?? [])
   if (problem !== undefined) {
     return error.validationContext === 'headers'
       ? fromHeader(problem)
@@ -131,9 +132,35 @@ export function toGatewayError(error: FastifyError | GatewayError): GatewayError
   return known === undefined ? GatewayError.from(error) : known()
 }
 
-/** Has `parentSchema`, because the validator is `verbose`. */
+/** Has `schema`, `parentSchema` and `data`, because the validator is `verbose`. */
 type Problem = NonNullable<FastifyError['validation']>[number] & {
+  readonly schema?: unknown
   readonly parentSchema?: { readonly examples?: readonly unknown[] }
+  readonly data?: unknown
+}
+
+/**
+ * Returns the first problem. Of a union of objects that a constant tells apart, that of the alternative which the value
+ * names: the validator reports every alternative, and the others only that they are others.
+ */
+function mostSpecific(problems: readonly Problem[]): Problem | undefined {
+  const [first] = problems
+  const union = problems.at(-1)
+  if (union?.keyword !== 'anyOf' || !isRecord(union.data)) return first
+  const alternatives = (union.schema as readonly Alternative[]).map(({ properties = {} }) => properties)
+  const tag = Object.keys(alternatives[0] ?? {}).find((name) =>
+    alternatives.every((each) => 'const' in (each[name] ?? {})),
+  )
+  if (tag === undefined || !(tag in union.data)) return first
+  const allowedValues = alternatives.map((each) => each[tag]?.const)
+  const index = allowedValues.indexOf(union.data[tag])
+  if (index >= 0)
+    return problems.find(({ schemaPath }) => schemaPath.startsWith(`${union.schemaPath}/${index}/`)) ?? first
+  return { ...union, keyword: 'enum', instancePath: `${union.instancePath}/${tag}`, params: { allowedValues } }
+}
+
+interface Alternative {
+  readonly properties?: Readonly<Record<string, { readonly const?: unknown }>>
 }
 
 /** Names the header as documented: `Last-Event-ID` for `last-event-id`. */
