@@ -55,8 +55,8 @@ export interface GatewayPorts {
   readonly report: (signal: CompletionSignal) => void
   /** Counts the tokens of text off the event loop. */
   readonly countTokens: (text: string) => Promise<number>
-  /** Counts the tokens of the whole text. Resolves with undefined if they cannot be counted in time. */
-  readonly countWhole: (text: string, timeoutMs: number) => Promise<number | undefined>
+  /** Counts the tokens of the whole text, at least until there are `enough`. Undefined if they cannot be counted in time. */
+  readonly countWhole: (text: string, timeoutMs: number, enough?: number) => Promise<number | undefined>
   readonly ids: IdSource
   /** Unix milliseconds. */
   readonly now: () => number

@@ -40,7 +40,14 @@ test('a hold whose prompt cannot be counted in time is rejected as before', asyn
 test('a prompt that cannot fit the window is rejected before anything is held', async (t) => {
   const credit = fakeCredit()
   const model = { ...MODEL, contextWindow: 1000 }
-  const { error } = await plane(() => ordinary(), { credit, model, countWhole: counting(t) }).ask(BODY)
+  const count = counting(t)
+  const asked: (number | undefined)[] = []
+  const countWhole = (text: string, _timeoutMs: number, enough?: number) => {
+    asked.push(enough)
+    return count(text)
+  }
+  const { error } = await plane(() => ordinary(), { credit, model, countWhole }).ask(BODY)
+  assert.deepEqual(asked, [1000], 'more tokens than the window holds need not be counted')
   assert.deepEqual([error?.code, error?.status, error?.param], ['context_length_exceeded', 400, 'messages'])
   assert.deepEqual([credit.asks.length, credit.events], [0, []])
 })

@@ -237,9 +237,10 @@ export async function recount(
 ): Promise<WorstCase> {
   const { bound } = worst
   const window = promptWindow(input)
-  const counted = await countWhole(promptText(input.request), COUNT_TIMEOUT_MS)
-  if (counted === undefined) return worst
   const isExact = isCountable(worst, input)
+  const enough = isExact ? window : window * FOREIGN_MARGIN
+  const counted = await countWhole(promptText(input.request), COUNT_TIMEOUT_MS, enough)
+  if (counted === undefined) return worst
   const least = isExact ? counted : counted / FOREIGN_MARGIN
   if (least > window) throw tooLong(input, Math.ceil(least))
   if (!isExact) return worst

@@ -25,3 +25,12 @@ test('hostile text of one letter is counted in bounded time, and text beyond the
   assert.ok(once > 0)
   assert.equal(twice, 2 * once)
 })
+
+test('a long text is counted only until its beginning has enough tokens', async (t) => {
+  const counter = createTokenCounter()
+  t.after(() => counter.close())
+  const text = ' token'.repeat(MAX_COUNTED_CHARACTERS / 2)
+  assert.equal(await counter.countWhole(text, 60_000), undefined)
+  const tokens = (await counter.countWhole(text, 60_000, 1000)) ?? 0
+  assert.ok(tokens > 1000 && tokens < MAX_COUNTED_CHARACTERS / 2, String(tokens))
+})

@@ -24,8 +24,11 @@ export interface TokenReply {
 export interface TokenCounter {
   /** Never rejects: without a tokenizer, four characters count as one token. */
   count(text: string): Promise<number>
-  /** Returns the tokens of the whole `text`. Undefined if they cannot be counted, or not in time. Never rejects. */
-  countWhole(text: string, timeoutMs: number): Promise<number | undefined>
+  /**
+   * Returns the tokens of the whole `text`, or a number above `enough` once its beginning has more. Undefined if they
+   * cannot be counted, or not in time. Without `enough`, longer texts than `MAX_COUNTED_CHARACTERS` are not. Never rejects.
+   */
+  countWhole(text: string, timeoutMs: number, enough?: number): Promise<number | undefined>
   close(): Promise<void>
 }
 
@@ -69,12 +72,13 @@ export function createTokenCounter(): TokenCounter {
       const tokens = (await post(counted)) ?? counted.length / 4
       return Math.ceil((tokens * text.length) / counted.length)
     },
-    async countWhole(text, timeoutMs) {
-      if (text.length > MAX_COUNTED_CHARACTERS || waiting.size >= MAX_WAITING_COUNTS) return undefined
+    async countWhole(text, timeoutMs, enough) {
+      if (waiting.size >= MAX_WAITING_COUNTS) return undefined
+      if (enough === undefined && text.length > MAX_COUNTED_CHARACTERS) return undefined
       const late = Promise.withResolvers<undefined>()
       const timer = setTimeout(() => late.resolve(undefined), timeoutMs)
       try {
-        return await Promise.race([post(text), late.promise])
+        return await sumUntil(enough, text, (piece) => Promise.race([post(piece), late.promise]))
       } finally {
         clearTimeout(timer)
       }
@@ -83,4 +87,18 @@ export function createTokenCounter(): TokenCounter {
       await worker?.terminate()
     },
   }
+}
+
+async function sumUntil(
+  enough: number | undefined,
+  text: string,
+  count: (piece: string) => Promise<number | undefined>,
+): Promise<number | undefined> {
+  let tokens = 0
+  for (let at = 0; at < text.length && tokens <= (enough ?? tokens); at += MAX_COUNTED_CHARACTERS) {
+    const counted = await count(text.slice(at, at + MAX_COUNTED_CHARACTERS))
+    if (counted === undefined) return undefined
+    tokens += counted
+  }
+  return tokens
 }
