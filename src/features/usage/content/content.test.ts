@@ -76,13 +76,17 @@ test('what the queue cannot take, and what is too large, is dropped and counted 
   assert.deepEqual([recorder.counts().waiting, recorder.counts().dropped], [1, 2], 'bounded in characters')
   recorder.port.add({ ...captured('short'), bodyBytes: MAX_QUEUED_CONTENT_CHARACTERS + 1 })
   assert.equal(recorder.counts().dropped, 3, 'a large body is not even rendered')
+  const long = captured('short')
+  const completionTokens = MAX_QUEUED_CONTENT_CHARACTERS / 8
+  recorder.port.add({ ...long, record: { ...long.record, completionTokens } })
+  assert.equal(recorder.counts().dropped, 4, 'the answers count, too')
   for (let at = 0; at < MAX_QUEUED_CONTENTS + 30; at++) recorder.port.add(captured('short'))
   assert.ok(recorder.counts().waiting <= MAX_QUEUED_CONTENTS, 'bounded in records')
-  assert.ok(recorder.counts().dropped > 3)
+  assert.ok(recorder.counts().dropped > 4)
   held.resolve()
   const { exported } = await eventually(
     async () => recorder.counts(),
-    ({ exported, dropped }) => exported + dropped === MAX_QUEUED_CONTENTS + 30 + 4,
+    ({ exported, dropped }) => exported + dropped === MAX_QUEUED_CONTENTS + 30 + 5,
     60_000,
   )
   await recorder.close()

@@ -16,8 +16,10 @@ import { type ContentSealer, insertContent, type NewContent, sealContent } from 
 
 /** Records that wait to be stored. */
 export const MAX_QUEUED_CONTENTS = 1_000
-/** Characters of their prompts. */
+/** Characters of their prompts and, about, of their answers. */
 export const MAX_QUEUED_CONTENT_CHARACTERS = 32 * 1024 * 1024
+/** The characters of an answer are known when it is rendered, which is later. */
+const CHARACTERS_A_TOKEN = 4
 /** Records of one transaction. */
 const BATCH = 20
 const DELAY_MS = 50
@@ -49,7 +51,7 @@ interface QueuedContent extends Omit<CapturedCompletion, 'body' | 'bodyBytes'> {
 
 interface RecorderState extends RecorderInput {
   readonly room: StorageRoom
-  /** Characters of the prompts that wait. */
+  /** Characters that wait. */
   queued: number
   /** Beyond a limit: of the queue, or of one record before it is queued. */
   refused: number
@@ -68,19 +70,19 @@ export function createContentRecorder(input: RecorderInput): ContentRecorder {
     onFailure: (reason) => log.warn({ reason }, 'captured content could not be stored'),
     send: (contents) => store(state, contents),
   })
-  const hasRoom = (request: string): boolean =>
-    request.length <= maxBytes && state.queued + request.length <= MAX_QUEUED_CONTENT_CHARACTERS
+  const hasRoom = (content: QueuedContent): boolean =>
+    content.request.length <= maxBytes && state.queued + sizeOf(content) <= MAX_QUEUED_CONTENT_CHARACTERS
   return {
     port: {
       add({ body, bodyBytes = 0, ...captured }) {
-        const request = bodyBytes > maxBytes ? undefined : JSON.stringify(body)
-        if (request === undefined || !hasRoom(request)) {
+        const content = bodyBytes > maxBytes ? undefined : { ...captured, request: JSON.stringify(body) }
+        if (content === undefined || !hasRoom(content)) {
           state.refused += 1
           return
         }
         const { dropped } = queue.counts
-        queue.add({ ...captured, request })
-        if (queue.counts.dropped === dropped) state.queued += request.length
+        queue.add(content)
+        if (queue.counts.dropped === dropped) state.queued += sizeOf(content)
       },
     },
     counts() {
@@ -94,7 +96,7 @@ export function createContentRecorder(input: RecorderInput): ContentRecorder {
 }
 
 async function store(state: RecorderState, contents: readonly QueuedContent[]): Promise<SendResult> {
-  for (const { request } of contents) state.queued -= request.length
+  for (const content of contents) state.queued -= sizeOf(content)
   try {
     const rows: NewContent[] = []
     for (const content of contents) {
@@ -111,6 +113,10 @@ async function store(state: RecorderState, contents: readonly QueuedContent[]): 
   } catch (error) {
     return { ok: false, reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+function sizeOf({ request, record }: QueuedContent): number {
+  return request.length + CHARACTERS_A_TOKEN * record.completionTokens
 }
 
 /** Undefined: it is too large. */
