@@ -6,6 +6,7 @@ import type { OpenedDatabase } from '../db/database.ts'
 import { createSealer } from '../db/sealed.ts'
 import type { CapturePort } from '../domain/capture/captured-completion.ts'
 import type { ListDeps, WriteAudit } from '../features/deps.ts'
+import { erasureJobs } from '../features/usage/content/erasure.ts'
 import { createContentRecorder } from '../features/usage/content/recorder.ts'
 import { contentJobs } from '../features/usage/content/retention.ts'
 import { contentRoutes } from '../features/usage/content/routes.ts'
@@ -51,7 +52,10 @@ export function createContentCapture(input: ContentInput): ContentCapture {
   const isResealing = config.secret_previous !== undefined
   return {
     port: recorder?.port,
-    jobs: contentJobs({ db: database.db, sealer, isResealing, retentionDays, now }),
+    jobs: {
+      ...contentJobs({ db: database.db, sealer, isResealing, retentionDays, now }),
+      ...erasureJobs(database.db),
+    },
     counts: () => (recorder === undefined ? [] : [recorder.counts()]),
     async addApiRoutes(app, deps) {
       await app.register(captureSettingsRoutes({ ...deps, limits }))

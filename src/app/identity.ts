@@ -26,6 +26,7 @@ import { choices } from '../features/sign-in/provider.ts'
 import { inTeam } from '../features/teams/caller.ts'
 import { putTeamMember, removeTeamMember } from '../features/teams/queries.ts'
 import { teamsRoutes } from '../features/teams/routes.ts'
+import { contentEraser } from '../features/usage/content/erasure.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import { callerOf, type InTeam, requireCaller } from '../http/caller.ts'
 import { DASHBOARD_FOLDER, readDashboard } from '../http/dashboard.ts'
@@ -98,7 +99,8 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       const installation = { version: input.version, hasIdentityProviders }
       await app.register(meRoutes({ ...deps, ...installation, sessionOf, tokenExpiresAt, accountsOf }))
       await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
-      await app.register(membersRoutes({ ...deps, publicUrl: input.config.server.public_url, writeAudit, changed }))
+      const { publicUrl, eraseContent } = provisioning(input, parts)
+      await app.register(membersRoutes({ ...deps, publicUrl, writeAudit, eraseContent, changed }))
       await app.register(teamsRoutes({ ...deps, writeAudit, changed }))
       await app.register(groupMappingsRoutes({ ...deps, ...provisioning(input, parts) }))
       await app.register(auditRoutes(deps))
@@ -128,14 +130,16 @@ function rightsOfKeyAt(now: () => number): RightsOfKey {
 }
 
 function provisioning(
-  { database, runtime }: IdentityInput,
+  { config, database, runtime }: IdentityInput,
   { writeAudit, authentication }: Pick<Parts, 'writeAudit' | 'authentication'>,
 ) {
   return {
     db: database.db,
     now: runtime.now,
     ids: runtime.ids,
+    publicUrl: config.server.public_url,
     writeAudit,
+    eraseContent: contentEraser({ ...runtime, writeAudit }),
     changed: authentication.refresh,
     teams: { put: putTeamMember, remove: removeTeamMember },
   }
@@ -186,7 +190,6 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
       addScimRoutes(app, {
         ...provisioning(input, parts),
         callerOf,
-        publicUrl,
         onError,
       })
     },

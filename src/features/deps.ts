@@ -5,7 +5,7 @@ import type { AuditEvent } from '../domain/audit.ts'
 import type { BudgetStatus, BudgetSubject, BudgetTerms, OwnedSubject } from '../domain/budget.ts'
 import type { IdempotentRequest, SavedAnswer } from '../domain/credit.ts'
 import type { Caller } from '../domain/identity/caller.ts'
-import type { AccountId, EventId, IdSource, WebhookId } from '../domain/ids.ts'
+import type { AccountId, EventId, IdSource, UserId, WebhookId } from '../domain/ids.ts'
 import type { DataOfEvents, WebhookEventType } from '../domain/webhook-event.ts'
 import type { AuditedRequest } from '../http/request-origin.ts'
 
@@ -27,6 +27,15 @@ export interface ListDeps extends FeatureDeps {
 
 /** Writes a row of the audit log, in the transaction of the change. Implemented by `features/audit`. */
 export type WriteAudit = (db: Kysely<Database>, event: AuditEvent) => Promise<void>
+
+/**
+ * Deletes what was captured of a person's requests, and writes that to the audit log, in the transaction that removes them.
+ * Implemented by `features/usage/content`.
+ */
+export type EraseContent = (
+  inside: Kysely<Database>,
+  of: { readonly audited: AuditedRequest; readonly userId: UserId },
+) => Promise<void>
 
 export interface NewEvent<Type extends WebhookEventType = WebhookEventType> {
   readonly accountId: AccountId

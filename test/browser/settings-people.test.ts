@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import type { Person } from '../support/browser/signed-in.ts'
+import { storeContent, storedContents } from '../support/ledger/completions.ts'
 
 const endings: (() => unknown)[] = []
 let browser: Browser
@@ -81,9 +82,12 @@ test('an owner changes a role and removes a member, and cannot leave the account
 
   await row.getByRole('button', { name: /^Remove/ }).click()
   await question(page).getByText('the API keys that they created are revoked').waitFor()
+  await storeContent(dashboard.database, developer)
+  await question(page).getByRole('checkbox', { name: 'Delete captured prompts and answers' }).check()
   await confirm(page, 'Remove member')
   await row.waitFor({ state: 'detached' })
   assert.equal((await dashboard.ask('GET', '/v1/audit', { token })).statusCode, 401)
+  assert.deepEqual(await storedContents(dashboard.database), [])
 })
 
 test('J3: a connected device is listed with its rights, and rejected after it is disconnected', async (t) => {

@@ -9,6 +9,7 @@ import { type AppForTests, openApp } from '../support/browser/signed-in.ts'
 import { eventually } from '../support/client.ts'
 import { currentLocation, testIds } from '../support/database.ts'
 import { connect } from '../support/identity/credentials.ts'
+import { storeContent, storedContents } from '../support/ledger/completions.ts'
 
 let app: AppForTests
 /** With caches and connections of its own, as another process has them. */
@@ -127,12 +128,17 @@ test('Okta: looks a user up, creates, reads, replaces, deactivates and reactivat
   const { meta: _, groups: __, ...read } = (await ask('GET', `/Users/${id}`)).body
   const put = await ask('PUT', `/Users/${id}`, { ...read, name: { givenName: 'Another', familyName: 'User' } })
   assert.deepEqual([put.status, put.body.name.givenName, put.body.externalId], [200, 'Another', '00ujl29u0le5T6Aj10h7'])
+  const content = await storeContent(app.database, { accountId, userId: id })
   const off = await ask('PATCH', `/Users/${id}`, patchOf({ op: 'replace', value: { active: false } }))
   assert.deepEqual([off.status, off.body.active, await roleOf(id)], [200, false, undefined])
+  assert.deepEqual(await storedContents(app.database), [content], 'who is deactivated may come back')
   const on = await ask('PATCH', `/Users/${id}`, patchOf({ op: 'replace', value: { active: true } }))
   assert.deepEqual([on.body.active, await roleOf(id)], [true, 'developer'])
   assert.equal((await ask('DELETE', `/Users/${id}`)).status, 204)
   assert.deepEqual([(await ask('GET', `/Users/${id}`)).status, await roleOf(id)], [404, undefined])
+  assert.deepEqual(await storedContents(app.database), [])
+  const erased = app.database.db.selectFrom('audit').select('details').where('action', '=', 'content.deleted')
+  assert.equal(JSON.parse((await erased.executeTakeFirstOrThrow()).details).user_id, id)
 })
 
 test('Entra: matches by externalId, patches in its own form, and excludes members of groups', async () => {

@@ -8002,7 +8002,7 @@ export interface operations {
             query?: {
                 /** @description Only of this API key, device or signed-in person. */
                 key_id?: string;
-                /** @description Only of this person, signed in or by a device. */
+                /** @description Only of this person: signed in, by a device, or by the API keys that they created. */
                 user_id?: string;
             };
         };
@@ -9631,6 +9631,10 @@ export interface operations {
     };
     deleteMembersById: {
         parameters: {
+            query?: {
+                /** @description `true` also deletes the prompts and answers that were captured of their requests, those of the API keys that they created included. Requires the right `content`. */
+                erase_content?: "true" | "false";
+            };
             path: {
                 id: string;
             };

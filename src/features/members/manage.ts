@@ -7,8 +7,9 @@ import type { BudgetTerms } from '../../domain/budget.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type Caller, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
+import { assertRight } from '../../http/caller.ts'
 import type { Requester } from '../../http/request-origin.ts'
-import type { BudgetPort, FeatureDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, EraseContent, FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   countOpenInvitations,
   createInvitation,
@@ -23,6 +24,7 @@ const MAX_OPEN_INVITATIONS = 1_000
 
 export type ManageDeps = Pick<FeatureDeps, 'db' | 'now' | 'ids'> & {
   readonly writeAudit: WriteAudit
+  readonly eraseContent: EraseContent
   readonly budgets: BudgetPort
 }
 
@@ -77,13 +79,24 @@ async function changeRole(
   })
 }
 
+interface Removal {
+  readonly userId: UserId
+  /** Also deletes what was captured of their requests, which requires the right `content`. */
+  readonly erasesContent: boolean
+}
+
 /** Removes a member. Every member can leave; removing others requires the right `members`. */
-export async function removeFromAccount(deps: ManageDeps, requester: Requester, userId: UserId): Promise<void> {
+export async function removeFromAccount(
+  deps: ManageDeps,
+  requester: Requester,
+  { userId, erasesContent }: Removal,
+): Promise<void> {
   const isSelf = requester.caller.userId === userId
   const event = { action: isSelf ? 'member.left' : 'member.removed', subject: userId, details: {} }
   await decide(deps, { requester, event }, async (inside, actor) => {
     const { accountId } = requester.caller
     if (!isSelf && !requester.caller.scopes.has('members')) throw notAManager(requester.caller)
+    if (erasesContent) assertRight(requester.caller, 'content')
     if (!isSelf && !rightsOfRole(actor).has('members')) throw notAManager(requester.caller)
     const member = await findMember(inside, { accountId, userId })
     if (member === undefined) throw unknownMember()
@@ -92,6 +105,7 @@ export async function removeFromAccount(deps: ManageDeps, requester: Requester, 
     await removeMember(inside, { accountId, userId }, deps.now())
     const details = { email: member.email, role: member.role }
     await writeDone(deps, inside, { requester, event: { ...event, details } })
+    if (erasesContent) await deps.eraseContent(inside, { audited: requester.audited, userId })
     for (const id of await disableWebhooksOf(inside, { accountId, userId }, deps.now())) {
       const disabled = { action: 'webhook.disabled', subject: id, details: { reason: 'creator_left' } }
       await writeDone(deps, inside, { requester, event: disabled })

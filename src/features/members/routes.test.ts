@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { join, openApp, type Person } from '../../../test/support/browser/signed-in.ts'
 import { testIds } from '../../../test/support/database.ts'
+import { storeContent, storedContents } from '../../../test/support/ledger/completions.ts'
 import { ROLES, type Role, SCOPES } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
@@ -210,6 +211,30 @@ test('removing a member ends their sessions and devices at once, and rejoining d
   for (const { account_id: place, revoked_at: revokedAt } of devices) {
     assert.equal(revokedAt !== null, place === accountId)
   }
+})
+
+test('a member is removed with what was captured of their requests and their keys’, by who may read it', async (t) => {
+  const { signedIn, ask, accountId, database, rolesNow } = await setUp(t)
+  const [owner, guest] = [await signedIn('owner'), await signedIn('developer')]
+  const made = await ask('POST', '/v1/keys', { token: guest.token, body: { name: 'mine' } })
+  const child = await ask('POST', '/v1/keys', { token: made.json().key, body: { name: 'and of mine' } })
+  assert.deepEqual([made.statusCode, child.statusCode], [201, 201])
+  const userId = guest.userId
+  await storeContent(database, { accountId, userId })
+  for (const { id } of [made.json(), child.json()]) await storeContent(database, { accountId, keyId: id })
+  const kept = await storeContent(database, { accountId, userId: owner.userId })
+  const all = await storedContents(database)
+  const path = `/v1/members/${userId}`
+  assert.equal(statusOf(await ask('DELETE', `${path}?erase_content=true`, { token: guest.token })), 403)
+  assert.deepEqual([(await rolesNow()).size, await storedContents(database)], [2, all], 'all or nothing')
+  assert.equal(statusOf(await ask('DELETE', `${path}?erase_content=yes`, { token: owner.token })), 400)
+  assert.equal(statusOf(await ask('DELETE', `${path}?erase_content=true`, { token: owner.token })), 204)
+  assert.deepEqual(await storedContents(database), [kept])
+  const rows = await database.db.selectFrom('audit').select(['action', 'details', 'request_id']).orderBy('id').execute()
+  const [removed, deleted] = rows.slice(-2)
+  assert.deepEqual([removed?.action, deleted?.action], ['member.removed', 'content.deleted'])
+  assert.deepEqual(JSON.parse(deleted?.details ?? ''), { key_id: null, user_id: userId, completions: 3 })
+  assert.equal(deleted?.request_id, removed?.request_id)
 })
 
 test('KEY-3: a key has at most its creator’s rights: fewer after a lower role, none after they leave', async (t) => {

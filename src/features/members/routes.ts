@@ -7,9 +7,9 @@ import type { AccountId, InvitationId, UserId } from '../../domain/ids.ts'
 import { BudgetsInput, BudgetView, parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
-import { closed, idParams, textOrNull } from '../../http/wire-fields.ts'
+import { closed, idParams, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
-import type { BudgetPort, ListDeps, WriteAudit } from '../deps.ts'
+import type { BudgetPort, EraseContent, ListDeps, WriteAudit } from '../deps.ts'
 import { type Invitation, invitationUrl, listInvitations } from './invitations.ts'
 import { changeMember, invite, removeFromAccount, revoke } from './manage.ts'
 import { listMembers, type Member, positionOf } from './queries.ts'
@@ -18,6 +18,7 @@ export interface MembersDeps extends ListDeps {
   /** Without trailing slash. */
   readonly publicUrl: string
   readonly writeAudit: WriteAudit
+  readonly eraseContent: EraseContent
   readonly budgets: BudgetPort
   /** Awaited after a change of members: when it resolves, the change is in force in this process. */
   readonly changed: () => void | Promise<void>
@@ -104,6 +105,15 @@ const removeSchema = {
     'Ends their sessions, disconnects their devices and revokes the API keys that they created, within a second. Every member except the last owner can leave; removing others requires the right `members`.',
   tags,
   params: MemberParams,
+  querystring: Type.Object({
+    erase_content: Type.Optional(
+      oneOf(['true', 'false'], {
+        default: 'false',
+        description:
+          '`true` also deletes the prompts and answers that were captured of their requests, those of the API keys that they created included. Requires the right `content`.',
+      }),
+    ),
+  }),
   response: { 204: Type.Null() },
 }
 
@@ -151,7 +161,8 @@ export function membersRoutes(deps: MembersDeps): FastifyPluginAsyncTypebox {
       return renderMember(described ?? { ...member, budgets: [] })
     })
     app.delete('/members/:id', { config: read, schema: removeSchema }, async (request, reply) => {
-      await removeFromAccount(deps, requesterOf(request, callerOf(request)), request.params.id)
+      const removal = { userId: request.params.id, erasesContent: request.query.erase_content === 'true' }
+      await removeFromAccount(deps, requesterOf(request, callerOf(request)), removal)
       await changed()
       return reply.code(204).send(null)
     })

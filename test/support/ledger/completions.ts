@@ -1,9 +1,16 @@
 /** Completions as the meter hands them over. */
 import type { OpenedDatabase } from '../../../src/db/database.ts'
 import type { CompletionRecord } from '../../../src/domain/completion.ts'
-import { type AccountId, type CompletionId, completionIdFloor, type KeyId } from '../../../src/domain/ids.ts'
+import {
+  type AccountId,
+  type CompletionId,
+  completionIdFloor,
+  type KeyId,
+  type UserId,
+} from '../../../src/domain/ids.ts'
 import { createLedgerStore } from '../../../src/features/credit/ledger/store.ts'
 import type { PlanTerms, Unit } from '../../../src/features/credit/ledger/unit.ts'
+import { insertContent } from '../../../src/features/usage/content/store.ts'
 import { addPerformance } from '../../../src/features/usage/performance-recorder.ts'
 
 let serial = 0
@@ -72,4 +79,27 @@ export async function ensureAccounts({ db }: OpenedDatabase, ids: readonly Accou
       .onConflict((on) => on.doNothing())
       .execute()
   }
+}
+
+interface StoredContent {
+  readonly accountId: AccountId
+  readonly userId?: UserId
+  readonly keyId?: KeyId
+  readonly createdAt?: number
+}
+
+/** Stores captured content that nobody can open. */
+export async function storeContent(
+  database: Pick<OpenedDatabase, 'db' | 'batch'>,
+  { accountId, userId, keyId = 'key_a' as KeyId, createdAt = Date.now() }: StoredContent,
+): Promise<CompletionId> {
+  const id = completionIdAt(createdAt)
+  const row = { accountId, id, keyId, userId, sealed: new Uint8Array([1]), createdAt }
+  await database.batch([insertContent(database.db, row, { keyName: 'none' })])
+  return id
+}
+
+export async function storedContents({ db }: Pick<OpenedDatabase, 'db'>): Promise<readonly CompletionId[]> {
+  const rows = await db.selectFrom('completion_content').select('id').orderBy('id').execute()
+  return rows.map(({ id }) => id)
 }

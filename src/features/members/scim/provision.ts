@@ -9,7 +9,7 @@ import { ROLES, type Role, TEAM_ROLES, type TeamRole } from '../../../domain/ide
 import type { AccountId, GroupId, TeamId, UserId } from '../../../domain/ids.ts'
 import type { Requester } from '../../../http/request-origin.ts'
 import { isRecord } from '../../../lib/json.ts'
-import type { FeatureDeps, WriteAudit } from '../../deps.ts'
+import type { EraseContent, FeatureDeps, WriteAudit } from '../../deps.ts'
 import { createPerson, findMember, hasOtherOwner, lockMembers, putMember, removeMember, setRole } from '../queries.ts'
 import { attributeOf, emailOf, listOf, nameOf, type Resource, readActive, ScimError, textAt } from './resource.ts'
 import {
@@ -33,6 +33,7 @@ const ROLE_OF_PROVISIONED: Role = 'developer'
 
 export interface ProvisionDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
+  readonly eraseContent: EraseContent
   /** Changes who is in a team. Implemented by `features/teams`. */
   readonly teams: TeamMembers
 }
@@ -92,12 +93,13 @@ export function changeUser(
   })
 }
 
-/** Ends the membership. @throws ScimError 404 for one that is not provisioned here. */
+/** Ends the membership and deletes what was captured of their requests. @throws ScimError 404 for one that is not provisioned here. */
 export function removeUser(deps: ProvisionDeps, requester: Requester, userId: UserId): Promise<void> {
   return inAccount(deps, requester, async (inside, accountId) => {
     if ((await findUser(inside, { accountId, userId })) === undefined) throw unknownResource('user')
     await deactivate(deps, inside, { requester, userId })
     await deleteUser(inside, accountId, userId)
+    await deps.eraseContent(inside, { audited: requester.audited, userId })
   })
 }
 

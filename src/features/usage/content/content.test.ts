@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/support/client.ts'
-import { temporaryDatabase } from '../../../../test/support/database.ts'
-import { completionIdAt, completionRecord, ensureAccounts } from '../../../../test/support/ledger/completions.ts'
+import { temporaryDatabase, testIds } from '../../../../test/support/database.ts'
+import {
+  completionIdAt,
+  completionRecord,
+  ensureAccounts,
+  storeContent,
+  storedContents,
+} from '../../../../test/support/ledger/completions.ts'
 import type { OpenedDatabase } from '../../../db/database.ts'
 import { createSealer } from '../../../db/sealed.ts'
+import type { AuditEvent } from '../../../domain/audit.ts'
 import type { CapturedCompletion } from '../../../domain/capture/captured-completion.ts'
-import type { AccountId, CompletionId } from '../../../domain/ids.ts'
+import type { AccountId, CompletionId, UserId } from '../../../domain/ids.ts'
+import { BATCH_ROWS } from '../../../jobs/batched-deletion.ts'
+import { contentEraser, erasureJobs } from './erasure.ts'
 import { createContentRecorder, MAX_QUEUED_CONTENT_CHARACTERS, MAX_QUEUED_CONTENTS } from './recorder.ts'
 import { deleteOldContents, resealContents } from './retention.ts'
 import { readContents, sealerNamed } from './store.ts'
@@ -173,4 +182,32 @@ test('content that the previous secret sealed is sealed again', async (t) => {
   assert.equal(await resealContents({ db, sealer }), 25)
   assert.equal(await resealContents({ db, sealer }), 0)
   assert.equal((await readContents({ db, sealer: sealerOf(CURRENT) }, ada, ids)).size, 25)
+})
+
+test('a removed person’s content is deleted: the first batch at once, the rest and what arrives late by a job', async (t) => {
+  const database = await temporaryDatabase(t)
+  await ensureAccounts(database, [ada])
+  const { db } = database
+  const [eve, bob] = ['usr_eve' as UserId, 'usr_bob' as UserId]
+  const now = Date.UTC(2026, 5, 1)
+  const later = await storeContent(database, { accountId: ada, userId: eve, createdAt: now + DAY_MS })
+  const others = await storeContent(database, { accountId: ada, userId: bob, createdAt: now - 1 })
+  for (let at = 0; at <= BATCH_ROWS; at++) {
+    await storeContent(database, { accountId: ada, userId: eve, createdAt: now - 1 })
+  }
+  const events: AuditEvent[] = []
+  const writeAudit = async (_: unknown, event: AuditEvent) => void events.push(event)
+  const erase = contentEraser({ now: () => now, ids: testIds, writeAudit })
+  const actor = { kind: 'session', id: 'ses_1', name: undefined } as const
+  const audited = { accountId: ada, actor, address: undefined, userAgent: undefined, requestId: undefined }
+  await db.transaction().execute((inside) => erase(inside, { audited, userId: eve }))
+  assert.equal((await storedContents(database)).length, 3, 'all but one are gone when the transaction commits')
+  const details = { key_id: null, user_id: eve, completions: BATCH_ROWS + 1 }
+  assert.deepEqual(events, [{ ...audited, action: 'content.deleted', subject: undefined, result: 'done', details }])
+  await storeContent(database, { accountId: ada, userId: eve, createdAt: now + 500 })
+  const job = await db.selectFrom('job').select(['kind', 'payload']).executeTakeFirstOrThrow()
+  const { handler } = erasureJobs(db)[job.kind] ?? assert.fail('no job')
+  const context = { signal: new AbortController().signal, stillMine: async () => true }
+  await handler({ ...job, payload: JSON.parse(job.payload), id: '', name: '', attempt: 1, createdAt: now }, context)
+  assert.deepEqual(new Set(await storedContents(database)), new Set([others, later]))
 })

@@ -111,7 +111,12 @@ const eraseSchema = {
   tags,
   querystring: Type.Object({
     key_id: Type.Optional(Type.String({ ...ID, description: 'Only of this API key, device or signed-in person.' })),
-    user_id: Type.Optional(Type.String({ ...ID, description: 'Only of this person, signed in or by a device.' })),
+    user_id: Type.Optional(
+      Type.String({
+        ...ID,
+        description: 'Only of this person: signed in, by a device, or by the API keys that they created.',
+      }),
+    ),
   }),
   response: { 200: Type.Object({ object: Type.Literal('content_deletion'), deleted: Type.Integer() }) },
 }

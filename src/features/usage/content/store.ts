@@ -1,6 +1,7 @@
 /** Captured prompts and answers: rows, sealed with a key of the installation, each for its account and completion alone. */
-import type { Kysely, SelectQueryBuilder } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../../db/database.ts'
+import { countRows } from '../../../db/query.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { keyName, type Sealer } from '../../../db/sealed.ts'
 import type { AccountId, CompletionId, KeyId, UserId } from '../../../domain/ids.ts'
@@ -139,6 +140,7 @@ export function listCaptured(
 export interface ContentOwner {
   readonly accountId: AccountId
   readonly keyId?: KeyId | undefined
+  /** Sent when signed in, by a device, or by a key that this person created. */
   readonly userId?: UserId | undefined
   /** Unix milliseconds: only content of completions before. */
   readonly before?: number | undefined
@@ -146,27 +148,32 @@ export interface ContentOwner {
 
 /** @returns The number of deleted rows. */
 export function deleteContents(db: Kysely<Database>, owner: ContentOwner, signal?: AbortSignal): Promise<number> {
-  const { accountId } = owner
-  const oldest = db
-    .selectFrom('completion_content')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .$call((query) => ownedBy(query, owner))
-    .orderBy('created_at')
-    .limit(BATCH_ROWS)
-  return inBatches(async () => {
-    const deleting = db.deleteFrom('completion_content').where('account_id', '=', accountId).where('id', 'in', oldest)
-    return Number((await deleting.executeTakeFirst()).numDeletedRows)
-  }, signal)
+  return inBatches(() => deleteContentBatch(db, owner), signal)
 }
 
-function ownedBy<Row>(
-  query: SelectQueryBuilder<Database, 'completion_content', Row>,
-  { keyId, userId, before }: ContentOwner,
-) {
-  return query
+/** Deletes at most `BATCH_ROWS`, the oldest first. @returns Their number. */
+export async function deleteContentBatch(db: Kysely<Database>, owner: ContentOwner): Promise<number> {
+  const oldest = contentsOf(db, owner).select('id').orderBy('created_at').limit(BATCH_ROWS)
+  const ofAccount = db.deleteFrom('completion_content').where('account_id', '=', owner.accountId)
+  return Number((await ofAccount.where('id', 'in', oldest).executeTakeFirst()).numDeletedRows)
+}
+
+export function countContents(db: Kysely<Database>, owner: ContentOwner): Promise<number> {
+  return countRows(contentsOf(db, owner))
+}
+
+function contentsOf(db: Kysely<Database>, { accountId, keyId, userId, before }: ContentOwner) {
+  const keysOfPerson = db
+    .selectFrom('api_key')
+    .select('id')
+    .where(({ and }) => and({ account_id: accountId, created_by: userId as UserId }))
+  return db
+    .selectFrom('completion_content')
+    .where('account_id', '=', accountId)
     .$if(keyId !== undefined, (rows) => rows.where('key_id', '=', keyId as KeyId))
-    .$if(userId !== undefined, (rows) => rows.where('user_id', '=', userId as UserId))
+    .$if(userId !== undefined, (rows) =>
+      rows.where((is) => is('user_id', '=', userId as UserId).or('key_id', 'in', keysOfPerson)),
+    )
     .$if(before !== undefined, (rows) => rows.where('created_at', '<', before ?? 0))
 }
 

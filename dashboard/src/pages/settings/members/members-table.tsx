@@ -1,10 +1,11 @@
 import { LogOut, UserMinus } from 'lucide-react'
 import { useState } from 'react'
-import { useMe } from '../../../api/me.ts'
+import { useCan, useMe } from '../../../api/me.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { SelectField } from '../../../ui/form/select-field.tsx'
+import { CheckboxField } from '../../../ui/form/toggle-fields.tsx'
 import { type Column, Table } from '../../../ui/table/table.tsx'
 import { Time } from '../../../ui/values.tsx'
 import { PersonCell } from './person-cell.tsx'
@@ -145,6 +146,8 @@ interface RemoveMemberProps {
 /** Removes somebody, or oneself. */
 function RemoveMember({ member, onClose }: RemoveMemberProps) {
   const { user, account } = useMe()
+  const mayErase = useCan('content')
+  const [erasesContent, setErasesContent] = useState(false)
   const { remove } = useMemberActions()
   const isSelf = member?.id === user.id
   const name = member === undefined ? '' : nameOf(member)
@@ -152,14 +155,16 @@ function RemoveMember({ member, onClose }: RemoveMemberProps) {
     <ConfirmDialog
       open={member !== undefined}
       onOpenChange={(open) => {
-        if (!open) onClose()
+        if (open) return
+        setErasesContent(false)
+        onClose()
       }}
       title={isSelf ? `Leave ${account.name}?` : `Remove ${name}?`}
       confirmLabel={isSelf ? 'Leave account' : 'Remove member'}
       danger
       onConfirm={async () => {
         if (member === undefined) return
-        await remove(member.id)
+        await remove(member.id, { erasesContent })
         if (isSelf) location.assign('/app/')
         else toast(`Removed ${name}`)
       }}
@@ -169,6 +174,14 @@ function RemoveMember({ member, onClose }: RemoveMemberProps) {
         are disconnected, and the API keys that {isSelf ? 'you' : 'they'} created are revoked.
       </p>
       <p>Another invitation does not restore them. Usage and payments stay on record.</p>
+      {mayErase && (
+        <CheckboxField
+          label="Delete captured prompts and answers"
+          description={`Of ${isSelf ? 'your' : 'their'} requests, those of these API keys included.`}
+          checked={erasesContent}
+          onChange={setErasesContent}
+        />
+      )}
     </ConfirmDialog>
   )
 }

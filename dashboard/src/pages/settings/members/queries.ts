@@ -52,8 +52,9 @@ export function useMemberActions() {
       await take(api.PATCH('/v1/members/{id}', { params: { path: { id } }, body: { role } }))
       await changed(MEMBERS)
     },
-    async remove(id: string): Promise<void> {
-      await take(api.DELETE('/v1/members/{id}', { params: { path: { id } } }))
+    async remove(id: string, { erasesContent }: { readonly erasesContent: boolean }): Promise<void> {
+      const query = { erase_content: erasesContent ? ('true' as const) : ('false' as const) }
+      await take(api.DELETE('/v1/members/{id}', { params: { path: { id }, query } }))
       await changed(MEMBERS)
     },
     async invite(role: Role, email: string): Promise<CreatedInvitation> {
