@@ -2,7 +2,7 @@
 import { policyText } from '../domain/data-policy.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
-import { createSignInLink, signInUrl } from '../features/accounts/bootstrap.ts'
+import { createSignInLink, LINK_LIFE_MS, signInUrl } from '../features/accounts/bootstrap.ts'
 import {
   type Account,
   createAccount,
@@ -13,6 +13,7 @@ import {
 } from '../features/accounts/queries.ts'
 import { noSuchPlan } from '../features/accounts/shapes.ts'
 import { textTable } from '../lib/table.ts'
+import { isoTime } from '../lib/time.ts'
 import {
   auditCommand,
   type CommandContext,
@@ -22,7 +23,7 @@ import {
   withDatabase,
 } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { type JsonOption, printLine } from './output.ts'
+import { type JsonOption, printLine, printResult } from './output.ts'
 
 export interface AccountsCreateOptions extends JsonOption {
   readonly name: string
@@ -138,14 +139,16 @@ function accountsTable(accounts: readonly Account[]): string {
 }
 
 /** Prints a one-time sign-in link, valid for 15 minutes, for the owner of the first account, and nothing else. */
-export async function loginLink(): Promise<void> {
+export async function loginLink(options: JsonOption): Promise<void> {
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, undefined)
+    const now = context.now()
     const token = await context.db.transaction().execute(async (transaction) => {
       const change = { accountId, action: 'sign_in_link.created', subject: undefined, details: {} }
       await auditCommand(context, transaction, change)
-      return createSignInLink(transaction, accountId, context.now())
+      return createSignInLink(transaction, accountId, now)
     })
-    printLine(signInUrl(context.config.server.public_url, token))
+    const url = signInUrl(context.config.server.public_url, token)
+    printResult(options, { url, account_id: accountId, expires_at: isoTime(now + LINK_LIFE_MS) }, url)
   })
 }

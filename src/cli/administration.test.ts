@@ -81,13 +81,35 @@ test('teams are created, filled and archived; a key can be made for one', async 
   const [inTeam] = (await json('teams', 'members', id)).data
   assert.deepEqual([inTeam.id, inTeam.role], ['usr_1', 'admin'])
   assert.match((await turnpike('teams', 'add', id, 'eve@example.com')).error, /no member 'eve@example.com'/)
-  assert.equal((await turnpike('teams', 'remove', id, 'usr_1')).code, 0)
+  const inOne = { id: 'usr_1', object: 'team_member', team_id: id }
+  assert.deepEqual(await json('teams', 'add', id, 'usr_1'), { ...inOne, role: 'member' })
+  assert.deepEqual(await json('teams', 'remove', id, 'usr_1'), { ...inOne, deleted: true })
   assert.equal((await turnpike('teams', 'create', '--name', 'x', '--endpoints', 'tea')).code, 2)
-  assert.equal((await turnpike('teams', 'archive', id)).code, 0)
+  const { archived_at: archivedAt, ...archived } = await json('teams', 'archive', id)
+  assert.deepEqual([archived.id, typeof archivedAt], [id, 'string'])
+  assert.match((await turnpike('teams', 'update', id, '--name', 'Late')).error, /is archived/)
   await authenticator.refresh()
   await assert.rejects(async () => authenticator.authenticate(`Bearer ${secret}`, '127.0.0.1'), { status: 401 })
   assert.match((await turnpike('keys', 'create', '--name', 'k', '--team', id)).error, /no active team/)
   await authenticator.close()
+})
+
+test('teams update changes the settings that it names, tags and required tags among them, and removes with an empty value', async (t) => {
+  const { turnpike, json } = await installation(t)
+  const tags = ['--tags', 'department=search, env=prod', '--require-tags', 'customer,project']
+  const { id, ...made } = await json('teams', 'create', '--name', 'Search', '--models', 'm1', ...tags)
+  const settings = { tags: { department: 'search', env: 'prod' }, require_tags: ['customer', 'project'] }
+  assert.deepEqual({ tags: made.tags, require_tags: made.require_tags }, settings)
+  const changed = await json('teams', 'update', id, '--name', 'Find', '--requests-per-minute', '9', '--tags', 'env=dev')
+  const more = { name: 'Find', requests_per_minute: 9, tags: { env: 'dev' } }
+  assert.deepEqual(changed, { ...made, id, ...more })
+  const emptied = ['--requests-per-minute', '', '--tags', '', '--require-tags', '', '--models', '']
+  assert.equal((await turnpike('teams', 'update', id, ...emptied)).out, `Changed ${id}.\n`)
+  const nothing = { requests_per_minute: null, tags: {}, require_tags: [], models: [] }
+  assert.deepEqual((await json('teams', 'list')).data, [{ ...made, id, name: 'Find', ...nothing }])
+  for (const wrong of [['--tags', 'env'], ['--tags', 'a=1,a=2'], ['--require-tags', 'A b'], []]) {
+    assert.equal((await turnpike('teams', 'update', id, ...wrong)).code, 2, wrong.join(' '))
+  }
 })
 
 test('SUP-3: the audit log has changes of the command line, without secrets', async (t) => {
@@ -97,7 +119,8 @@ test('SUP-3: the audit log has changes of the command line, without secrets', as
   await turnpike('keys', 'revoke', made.id)
   await turnpike('accounts', 'set-plan', account, 'free')
   await turnpike('credits', 'grant', '--account', account, '--usd', '1.5', '--note', 'welcome')
-  const link = (await turnpike('login-link')).out
+  const { url: link, expires_at: linkExpiresAt } = await json('login-link')
+  assert.ok(Date.parse(linkExpiresAt) > Date.now())
   const { db } = await temporaryDatabase(t, path)
   const rows = await db.selectFrom('audit').selectAll().orderBy('id').execute()
   assert.deepEqual(

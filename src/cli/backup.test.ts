@@ -97,11 +97,14 @@ test('DUR-4: a restore returns the backed-up data, and keeps the previous databa
 
 test('a restore into an empty data directory recreates the installation', async (t) => {
   const { turnpike, file, dataDir, path, count } = await installation(t)
-  await turnpike('backup', file('copy.db'))
+  const { schema, ...made } = JSON.parse((await turnpike('backup', file('copy.db'), '--json')).out)
+  const secretFile = join(dataDir, 'secret')
+  const { size: bytes } = statSync(file('copy.db'))
+  assert.deepEqual(made, { file: file('copy.db'), bytes, accounts: 2, completions: 30, secret_file: secretFile })
   await rm(dataDir, { recursive: true })
-  const { code, out } = await turnpike('restore', file('copy.db'))
-  assert.equal(code, 0)
-  assert.doesNotMatch(out, /previous/)
+  const { code, out } = await turnpike('restore', file('copy.db'), '--json')
+  const restored = { file: file('copy.db'), database: path, previous: null, schema, migrated_to: null, accounts: 2 }
+  assert.deepEqual([code, JSON.parse(out)], [0, restored])
   assert.equal(count(), 30)
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })

@@ -20,20 +20,23 @@ import type { AccountId } from '../domain/ids.ts'
 import { reconcile, renderReconciled } from '../features/credit/reconcile.ts'
 import { runningProcesses } from '../features/credit/spool/directory.ts'
 import { loadCliConfig } from './configuration.ts'
-import { printLine } from './output.ts'
+import { type JsonOption, printResult } from './output.ts'
 
-export async function backup(file: string): Promise<void> {
+export async function backup(file: string, options: JsonOption): Promise<void> {
   const config = await loadCliConfig()
   refusePostgresCopies(config, 'pg_dump')
   const source = databaseFile(config.data_dir)
   if (!existsSync(source)) throw new Error(`The database ${source} does not exist.`)
   const bytes = await writeCopy(source, resolve(file))
-  process.stdout.write(`Wrote ${file}: ${mebibytes(bytes)}, ${describe(resolve(file))}.\n`)
-  if (config.secret === undefined) {
-    process.stdout.write(
-      `The backup does not contain the installation's secret: store a copy of ${config.data_dir}/secret separately.\n`,
-    )
-  }
+  const { accounts, completions, schema } = contentsOf(resolve(file))
+  const secretFile = config.secret === undefined ? `${config.data_dir}/secret` : null
+  const lines = [
+    `Wrote ${file}: ${mebibytes(bytes)}, ${accounts} accounts, ${completions} completions, schema ${schema}.`,
+    ...(secretFile === null
+      ? []
+      : [`The backup does not contain the installation's secret: store a copy of ${secretFile} separately.`]),
+  ]
+  printResult(options, { file, bytes, accounts, completions, schema, secret_file: secretFile }, lines.join('\n'))
 }
 
 /** Throws if the data is in PostgreSQL, which has its own backup tools. */
@@ -47,18 +50,18 @@ function mebibytes(bytes: number): string {
 }
 
 /** Describes a backup by reading it. */
-function describe(path: string): string {
+function contentsOf(path: string) {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     const count = (table: string) => Number(database.prepare(`select count(*) as rows from ${table}`).get()?.['rows'])
-    const schema = appliedMigrations(database)?.at(-1)
-    return `${count('account')} accounts, ${count('completion')} completions, schema ${schema}`
+    const schema = appliedMigrations(database)?.at(-1) ?? null
+    return { accounts: count('account'), completions: count('completion'), schema }
   } finally {
     database.close()
   }
 }
 
-export async function restore(file: string): Promise<void> {
+export async function restore(file: string, options: JsonOption): Promise<void> {
   const config = await loadCliConfig()
   refusePostgresCopies(config, 'pg_restore')
   const path = databaseFile(config.data_dir)
@@ -73,16 +76,35 @@ export async function restore(file: string): Promise<void> {
   const draft = `${path}.restoring`
   try {
     await copyFiles(source, draft)
-    for (const line of await checkDraft(draft, file)) printLine(line)
+    const checked = await checkDraft(draft, file)
     const aside = `${path}.before-restore-${new Date().toISOString().replaceAll(':', '-')}`
-    const hadOne = existsSync(path)
+    const previous = existsSync(path) ? aside : null
     await replaceDatabase({ draft, path, aside })
-    if (hadOne) printLine(`The previous database was moved to ${aside}.`)
-    printLine(`Restored ${path}.`)
+    printResult(
+      options,
+      { file, database: path, previous, ...checked },
+      restoredText({ file, path, previous }, checked),
+    )
   } finally {
     await removeFiles(draft)
     exclusive?.close()
   }
+}
+
+interface Restored {
+  readonly file: string
+  readonly path: string
+  /** Null: there was none. */
+  readonly previous: string | null
+}
+
+function restoredText({ file, path, previous }: Restored, { schema, migrated_to, accounts }: CheckedDraft): string {
+  return [
+    `${file} is intact: schema ${schema}${migrated_to === null ? '' : `, migrated to ${migrated_to}`}.`,
+    `The ledgers of all ${accounts} accounts are consistent.`,
+    ...(previous === null ? [] : [`The previous database was moved to ${previous}.`]),
+    `Restored ${path}.`,
+  ].join('\n')
 }
 
 /** Also detects processes if the file is corrupt and its lock says nothing. */
@@ -107,8 +129,15 @@ function takeDatabase(path: string): DatabaseSync | undefined {
   }
 }
 
-/** Throws if the backup is unusable. @returns Lines that describe it. */
-async function checkDraft(draft: string, file: string): Promise<readonly string[]> {
+interface CheckedDraft {
+  readonly schema: string
+  /** Null: the backup had the schema of this release. */
+  readonly migrated_to: string | null
+  readonly accounts: number
+}
+
+/** Throws if the backup is unusable. */
+async function checkDraft(draft: string, file: string): Promise<CheckedDraft> {
   try {
     assertIntact(draft, 'integrity_check')
   } catch (error) {
@@ -125,11 +154,7 @@ async function checkDraft(draft: string, file: string): Promise<readonly string[
       if (!renderReconciled(await reconcile(db, id)).ok) wrong.push(id)
     }
     if (wrong.length > 0) throw new Error(`${inconsistencyText(wrong)} in ${file}; nothing was changed.`)
-    const migrated = applied.length === 0 ? '' : `, migrated to ${applied.at(-1)}`
-    return [
-      `${file} is intact: schema ${schema}${migrated}.`,
-      `The ledgers of all ${accounts.length} accounts are consistent.`,
-    ]
+    return { schema, migrated_to: applied.at(-1) ?? null, accounts: accounts.length }
   } finally {
     await close()
   }

@@ -9,9 +9,9 @@ import { lockSettings } from '../features/stored-settings/store.ts'
 import type { Json } from '../lib/json.ts'
 import { auditCommand, chosenAccount, withDatabase } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { note, plainText, print, printLine } from './output.ts'
+import { type JsonOption, jsonLine, note, plainText, print, printResult } from './output.ts'
 
-export interface CataloguePullOptions {
+export interface CataloguePullOptions extends JsonOption {
   readonly from?: string
   readonly publicKey?: string
   readonly accept?: boolean
@@ -37,7 +37,10 @@ export async function cataloguePull(options: CataloguePullOptions): Promise<void
       audit: (inside, details) =>
         auditCommand(context, inside, { accountId, action: 'catalogue.changed', subject: undefined, details }),
     })
-    if (lines.length > 0) await print(plainText(`${[...lines, ...rises].join('\n')}\n`))
+    const isChanged = !dryRun && refused === undefined
+    if (options.json === true)
+      await print(jsonLine({ published_at: publishedAt, changes: lines, rises, applied: isChanged }))
+    else if (lines.length > 0) await print(plainText(`${[...lines, ...rises].join('\n')}\n`))
     if (refused !== undefined)
       throw new Error(`Nothing was changed: ${refused} Run this again with --accept to apply it.`)
     const done = dryRun ? 'Nothing was changed (--dry-run).' : 'It is in force in every process within a second.'
@@ -46,7 +49,7 @@ export async function cataloguePull(options: CataloguePullOptions): Promise<void
 }
 
 /** The built-in catalogue applies again. */
-export async function catalogueReset(): Promise<void> {
+export async function catalogueReset(options: JsonOption): Promise<void> {
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, undefined)
     await context.db.transaction().execute(async (inside) => {
@@ -55,18 +58,19 @@ export async function catalogueReset(): Promise<void> {
       const change = { accountId, action: 'catalogue.removed', subject: undefined, details: {} }
       await auditCommand(context, inside, change)
     })
-    note('The built-in catalogue applies again.')
+    printResult(options, { object: 'catalogue', deleted: true }, 'The built-in catalogue applies again.')
   })
 }
 
 /** Writes a private key, which exists only there, and prints its public key. */
-export async function catalogueKeygen({ out }: { readonly out: string }): Promise<void> {
+export async function catalogueKeygen({ out, ...options }: JsonOption & { readonly out: string }): Promise<void> {
   const privateKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   await writeFile(out, privateKey, { mode: 0o600, flag: 'wx' })
-  printLine(publicKeyText(privateKey))
+  const publicKey = publicKeyText(privateKey)
+  printResult(options, { private_key_file: out, public_key: publicKey }, publicKey)
 }
 
-export interface CatalogueSignOptions {
+export interface CatalogueSignOptions extends JsonOption {
   readonly key: string
   readonly out: string
   /** JSON list of entries. */
@@ -74,7 +78,7 @@ export interface CatalogueSignOptions {
 }
 
 /** Signs entries as the publisher: those of a file, by default those of this release. */
-export async function catalogueSign({ key, out, models: path }: CatalogueSignOptions): Promise<void> {
+export async function catalogueSign({ key, out, models: path, ...options }: CatalogueSignOptions): Promise<void> {
   const models: unknown = path === undefined ? CATALOGUE : JSON.parse(await readFile(path, 'utf8'))
   if (!Array.isArray(models)) throw wrongUsage('--models: allowed: a file with a JSON list of entries.')
   const entries: readonly Json[] = JSON.parse(JSON.stringify(models))
@@ -83,5 +87,7 @@ export async function catalogueSign({ key, out, models: path }: CatalogueSignOpt
   const privateKey = await readFile(key, 'utf8')
   const publishedAt = new Date().toISOString()
   await writeFile(out, signCatalogue({ publishedAt, models: entries }, privateKey))
-  note(`Signed ${entries.length} models for publishers' key ${publicKeyText(privateKey)}.`)
+  const publicKey = publicKeyText(privateKey)
+  const view = { file: out, models: entries.length, public_key: publicKey, published_at: publishedAt }
+  printResult(options, view, `Signed ${entries.length} models for publishers' key ${publicKey}.`)
 }

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { makeDirectory } from '../db/directory.ts'
 import { isRecord, textOf } from '../lib/json.ts'
 import { loadCliConfig } from './configuration.ts'
+import { type JsonOption, printResult } from './output.ts'
 
 const NAME = /^control-(\d+)\.sock$/
 /** Maximum length of a socket's path: Linux allows 107 bytes, macOS 103. */
@@ -79,14 +80,14 @@ async function askToReload(path: string): Promise<readonly string[] | undefined>
 }
 
 /** Rejects unless at least one gateway runs and all of them reload. */
-export async function reload(): Promise<void> {
+export async function reload(options: JsonOption): Promise<void> {
   const { data_dir: dataDirectory } = await loadCliConfig()
   const outcomes = await reloadServices(dataDirectory)
   if (outcomes.length === 0) throw new Error(`No gateway on this machine uses ${dataDirectory}.`)
-  for (const { pid, problems } of outcomes) {
-    if (problems.length === 0) process.stdout.write(`Process ${pid} reloaded its configuration.\n`)
-  }
   const failed = outcomes.filter(({ problems }) => problems.length > 0)
+  const reloaded = outcomes.filter(({ problems }) => problems.length === 0)
+  const lines = reloaded.map(({ pid }) => `Process ${pid} reloaded its configuration.`)
+  if (options.json === true || lines.length > 0) printResult(options, { data: outcomes }, lines.join('\n'))
   if (failed.length === 0) return
   const problems = failed.map(({ pid, problems }) => `process ${pid}: ${problems.join('; ')}`)
   throw new Error(`Reload failed, the current configuration stays active: ${problems.join(' ')}`)

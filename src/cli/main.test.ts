@@ -84,7 +84,7 @@ test('every command and flag of the contract exists', () => {
     'accounts list': ['--json'],
     'accounts set-plan': ['<id> <plan>'],
     'accounts set-overrun': ['<id> <usd>'],
-    'login-link': [],
+    'login-link': ['--json'],
     doctor: ['--json'],
     'config check': ['[file]', '--json'],
     completion: ['<shell>'],

@@ -17,35 +17,41 @@ import { spoolDirectories } from '../features/credit/spool/directory.ts'
 import { loadCliConfig } from './configuration.ts'
 import { dollars } from './credits.ts'
 import { wrongUsage } from './option-values.ts'
-import { printLine } from './output.ts'
+import { type JsonOption, note, printLine, printResult } from './output.ts'
 
-export interface MoveOptions {
+export interface MoveOptions extends JsonOption {
   readonly batch?: number
 }
 
+interface MigrateOptions extends JsonOption {
+  readonly dryRun?: boolean
+}
+
 /** Applies pending migrations and prints their names; with `dryRun` only prints them, with their SQL and its locks. */
-export async function migrate({ dryRun = false }: { readonly dryRun?: boolean }): Promise<void> {
+export async function migrate({ dryRun = false, ...options }: MigrateOptions): Promise<void> {
   const location = databaseLocation(await loadCliConfig())
   const isMissing = 'path' in location && !existsSync(location.path)
   const names = dryRun && isMissing ? MIGRATIONS.map(({ name }) => name) : await migrateAt(location, dryRun)
-  if (dryRun) printPlan(names, 'path' in location ? 'sqlite' : 'postgres')
-  else for (const name of names) process.stdout.write(`applied ${name}\n`)
-  if (names.length === 0) process.stdout.write('The schema is current.\n')
+  const dialect = 'path' in location ? 'sqlite' : 'postgres'
+  const plan = dryRun ? planMigrations(names, dialect) : undefined
+  const lines = plan === undefined ? names.map((name) => `applied ${name}`) : planLines(plan, dialect)
+  const view = plan === undefined ? { applied: names } : { pending: plan }
+  printResult(options, view, lines.length === 0 ? 'The schema is current.' : lines.join('\n'))
 }
 
 /** A transaction keeps its locks until it ends, so that the sum of all is what others wait for. */
-function printPlan(names: readonly string[], dialect: DialectName): void {
-  for (const { name, statements } of planMigrations(names, dialect)) {
-    process.stdout.write(`would apply ${name}\n`)
-    for (const { sql, locks } of statements) {
-      process.stdout.write(`${sql};\n`)
-      if (dialect === 'sqlite') continue
+function planLines(plan: ReturnType<typeof planMigrations>, dialect: DialectName): readonly string[] {
+  if (plan.length === 0) return []
+  const isPostgres = dialect === 'postgres'
+  const lines = plan.flatMap(({ name, statements }) => [
+    `would apply ${name}`,
+    ...statements.flatMap(({ sql, locks }) => {
       const texts = locks.map(({ table, mode }) => `${mode} on ${table} (${WAITING[mode]})`)
-      process.stdout.write(`  -- locks: ${texts.join(', ') || 'none'}\n`)
-    }
-  }
-  const locks = dialect === 'sqlite' ? 'writes of others wait' : 'it keeps its locks until it ends'
-  if (names.length > 0) process.stdout.write(`All of it is one transaction: ${locks}.\n`)
+      return [`${sql};`, ...(isPostgres ? [`  -- locks: ${texts.join(', ') || 'none'}`] : [])]
+    }),
+  ])
+  const locks = isPostgres ? 'it keeps its locks until it ends' : 'writes of others wait'
+  return [...lines, `All of it is one transaction: ${locks}.`]
 }
 
 async function migrateAt(location: OpenOptions, dryRun: boolean): Promise<readonly string[]> {
@@ -60,7 +66,10 @@ async function migrateAt(location: OpenOptions, dryRun: boolean): Promise<readon
 const DEFAULT_BATCH_ROWS = 2_000
 const MAX_BATCH_ROWS = 100_000
 
-export async function moveToPostgres(url: string, { batch = DEFAULT_BATCH_ROWS }: MoveOptions): Promise<void> {
+export async function moveToPostgres(
+  url: string,
+  { batch = DEFAULT_BATCH_ROWS, ...options }: MoveOptions,
+): Promise<void> {
   if (!/^postgres(ql)?:\/\//.test(url)) throw wrongUsage('the target must be a URL that begins with postgres://.')
   if (batch < 1 || batch > MAX_BATCH_ROWS) throw wrongUsage(`--batch must be 1 to ${MAX_BATCH_ROWS}.`)
   const { data_dir: dataDirectory } = await loadCliConfig()
@@ -69,12 +78,16 @@ export async function moveToPostgres(url: string, { batch = DEFAULT_BATCH_ROWS }
   const database = openExclusive(path)
   try {
     await assertAtRest(database, dataDirectory)
-    await moveInto(url, database, batch)
+    const compared = await moveInto({ url, database, batchRows: batch }, options.json === true ? note : printLine)
+    printResult(options, movedView(path, compared), `${comparedText(compared)}\n\n${nextSteps(path)}`)
   } finally {
     database.close()
   }
-  printLine(`\nThe SQLite database ${path} was not changed.`)
-  printLine('Start the gateway with DATABASE_URL set to the new database, and with TURNPIKE_SECRET.')
+}
+
+function nextSteps(path: string): string {
+  return `The SQLite database ${path} was not changed.
+Start the gateway with DATABASE_URL set to the new database, and with TURNPIKE_SECRET.`
 }
 
 /** Throws if requests are unsettled: the move copies tables, not spools. */
@@ -92,30 +105,43 @@ async function assertAtRest(database: DatabaseSync, dataDirectory: string): Prom
   )
 }
 
-async function moveInto(url: string, database: DatabaseSync, batchRows: number): Promise<void> {
+interface Move {
+  readonly url: string
+  readonly database: DatabaseSync
+  readonly batchRows: number
+}
+
+/** @param progress Prints a line for each table. */
+async function moveInto({ url, database, batchRows }: Move, progress: (line: string) => void): Promise<MovedTables> {
   const { db, postgres, close } = await openDatabase({ url })
   try {
     if (postgres === undefined) throw new Error('The target is not PostgreSQL.')
     await applyMigrations(db, Date.now)
     const onMoved = (table: string, rows: number, before: number) => {
-      printLine(`moved ${table}: ${rows} rows${before > 0 ? `, ${before} of them in an earlier run` : ''}`)
+      progress(`moved ${table}: ${rows} rows${before > 0 ? `, ${before} of them in an earlier run` : ''}`)
     }
-    printCompared(await moveDatabase({ database, postgres, batchRows, onMoved }))
+    return await moveDatabase({ database, postgres, batchRows, onMoved })
   } finally {
     await close()
   }
 }
 
-function printCompared(tables: ReadonlyMap<string, Compared>): void {
+type MovedTables = ReadonlyMap<string, Compared>
+
+function movedView(path: string, tables: MovedTables) {
+  const rows = [...tables].map(([table, { rows }]) => [table, rows] as const)
+  return { database: path, tables: Object.fromEntries(rows) }
+}
+
+function comparedText(tables: MovedTables): string {
   const rows = (table: string) => tables.get(table)?.rows ?? 0
   const amount = (table: string, column: string) => dollars(tables.get(table)?.amounts.get(column) ?? 0n)
-  printLine('\nVerified for each account, equal in both databases to the nano-dollar:')
-  printLine(`  accounts     ${rows('account')}`)
-  printLine(`  completions  ${rows('completion')}, cost ${amount('completion', 'cost_nano_usd')}`)
-  printLine(
-    `  usage        ${amount('usage_rollup', 'cost_nano_usd')} by day, ${amount('usage_hour', 'cost_nano_usd')} by hour`,
-  )
-  printLine(`  ledger       ${rows('ledger')} entries with a total of ${amount('ledger', 'amount_nano_usd')}`)
-  printLine(`  balances     ${amount('credit', 'balance_nano_usd')}, ${amount('credit', 'held_nano_usd')} of it held`)
-  printLine(`  invoices     ${rows('invoice')}, ${amount('invoice', 'total_nano_usd')}`)
+  return `
+Verified for each account, equal in both databases to the nano-dollar:
+  accounts     ${rows('account')}
+  completions  ${rows('completion')}, cost ${amount('completion', 'cost_nano_usd')}
+  usage        ${amount('usage_rollup', 'cost_nano_usd')} by day, ${amount('usage_hour', 'cost_nano_usd')} by hour
+  ledger       ${rows('ledger')} entries with a total of ${amount('ledger', 'amount_nano_usd')}
+  balances     ${amount('credit', 'balance_nano_usd')}, ${amount('credit', 'held_nano_usd')} of it held
+  invoices     ${rows('invoice')}, ${amount('invoice', 'total_nano_usd')}`
 }

@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util'
 import { CommanderError, InvalidArgumentError } from 'commander'
+import { MAX_TAGS, parseTags, TAG_KEY_PATTERN, TAG_RULE } from '../domain/attribution.ts'
 import { BUDGET_WINDOWS } from '../domain/budget.ts'
 import { MAX_ENTRY_USD, MAX_NOTE_LENGTH } from '../domain/credit.ts'
 import { type NanoUsd, parseNanoUsd } from '../domain/money.ts'
@@ -43,6 +44,25 @@ export const parseList = parserOf((text) => {
   const parts = text.split(',').map((part) => part.trim())
   return parts.includes('') ? undefined : parts
 }, 'comma-separated names')
+
+function readTags(text: string): Readonly<Record<string, string>> | undefined {
+  try {
+    return Object.fromEntries(parseTags(text))
+  } catch {
+    return undefined
+  }
+}
+export const parseTagList = parserOf(readTags, `up to ${MAX_TAGS} tags, each a key of ${TAG_RULE}`)
+const TAG_KEY_LIST = new RegExp(`^(?:${TAG_KEY_PATTERN.slice(1, -1)},){0,${MAX_TAGS - 1}}${TAG_KEY_PATTERN.slice(1)}`)
+export const parseTagKeys = parserOf(
+  (text) => (TAG_KEY_LIST.test(text) ? [...new Set(text.split(','))] : undefined),
+  `up to ${MAX_TAGS} keys of tags, such as customer,project`,
+)
+
+/** Also accepts '', which removes the setting. */
+export function orNone<Value, None>(parse: Parser<Value>, none: None): Parser<Value | None> {
+  return (text) => (text === '' ? none : parse(text))
+}
 
 /** @returns A whole number, 0 or more. */
 export const parseWholeNumber = numberOfForm(/^\d{1,15}$/, 'a whole number')

@@ -26,6 +26,12 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
+/** Writes the result of a command: one line of JSON with `--json`, else the text. */
+export function printResult({ json }: JsonOption, view: object, text: string): void {
+  if (json === true) process.stdout.write(jsonLine(view))
+  else printLine(text)
+}
+
 /** Writes a line for people to standard error. */
 export function note(text: string): void {
   process.stderr.write(`${asTyped(plainLine(text))}\n`)

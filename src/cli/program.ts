@@ -2,7 +2,6 @@
 import { Argument, Command, Option } from 'commander'
 import { BUDGET_LEVELS } from '../domain/budget.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
-import { TEAM_ROLES } from '../domain/identity/caller.ts'
 import type { CreditsEntryOptions } from './credits.ts'
 import { SHELLS, type Shell } from './help/completion.ts'
 import { addExamples } from './help/examples.ts'
@@ -27,6 +26,7 @@ import {
 } from './option-values.ts'
 import { addRemoteCommands } from './remote/commands.ts'
 import type { ServeOptions } from './serve.ts'
+import { addTeams } from './teams/commands.ts'
 
 /** @param reportError Receives every message about wrong usage, which itself is thrown as `CommanderError`. */
 export function buildProgram(version: string, reportError: (message: string) => void): Command {
@@ -67,11 +67,13 @@ function addServer(program: Command, version: string): void {
   program
     .command('reload')
     .description('make the running gateway reload its configuration')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./control-socket.ts'), 'reload'))
   program
     .command('migrate')
     .description('apply pending migrations to the database')
     .option('--dry-run', 'print the SQL and its locks without running it', false)
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./migrate.ts'), 'migrate'))
 }
 
@@ -131,54 +133,6 @@ function addKeyChanges(keys: Command): void {
     .argument('<key>', 'ID or name of the key')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysRevoke'))
-}
-
-function addTeams(program: Command): void {
-  const teams = program.command('teams').description('manage the teams of an account')
-  teams
-    .command('create')
-    .description('create a team and print its ID')
-    .requiredOption('--name <name>', 'name of the team', parseName)
-    .option('--account <id>', 'ID of the account (default: the first account)')
-    .option('--models <list>', 'comma-separated models that the team may use (default: all)', parseList)
-    .option('--endpoints <list>', 'comma-separated endpoints that the team may call (default: all)', parseList)
-    .option('--requests-per-minute <count>', 'rate limit of all its requests together', parseWholeNumber)
-    .option('--json', 'print JSON')
-    .action(lazily(() => import('./teams.ts'), 'teamsCreate'))
-  teams
-    .command('list')
-    .description('list the teams of an account, including archived ones')
-    .option('--account <id>', 'ID of the account (default: the first account)')
-    .option('--json', 'print JSON')
-    .action(lazily(() => import('./teams.ts'), 'teamsList'))
-  teams
-    .command('archive')
-    .description('archive a team, whose keys stop within a second')
-    .argument('<id>', 'ID of the team')
-    .action(lazily(() => import('./teams.ts'), 'teamsArchive'))
-  addTeamMembers(teams)
-}
-
-function addTeamMembers(teams: Command): void {
-  teams
-    .command('members')
-    .description('list who is in a team')
-    .argument('<id>', 'ID of the team')
-    .option('--json', 'print JSON')
-    .action(lazily(() => import('./teams.ts'), 'teamsMembers'))
-  teams
-    .command('add')
-    .description('add a member of the account to a team, or change their role in it')
-    .argument('<id>', 'ID of the team')
-    .argument('<user>', 'ID or e-mail address')
-    .addOption(new Option('--role <role>', 'role in the team').choices([...TEAM_ROLES]).default('member'))
-    .action(lazily(() => import('./teams.ts'), 'teamsAdd'))
-  teams
-    .command('remove')
-    .description('remove somebody from a team')
-    .argument('<id>', 'ID of the team')
-    .argument('<user>', 'ID or e-mail address')
-    .action(lazily(() => import('./teams.ts'), 'teamsRemove'))
 }
 
 function addAccounts(program: Command): void {
@@ -324,22 +278,26 @@ function addMaintenance(program: Command): void {
   program
     .command('login-link')
     .description('print a one-time dashboard sign-in link for the owner of the first account')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./accounts.ts'), 'loginLink'))
   program
     .command('backup')
     .description('back up the SQLite database; the gateway may be running')
     .argument('<file>', 'the backup file to create; it must not exist')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./backup.ts'), 'backup'))
   program
     .command('restore')
     .description('restore a backup over the SQLite database; the gateway must be stopped')
     .argument('<file>', 'the backup file')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./backup.ts'), 'restore'))
   program
     .command('migrate-to-postgres')
     .description('move all data from SQLite to an empty PostgreSQL database; the gateway must be stopped')
     .argument('<url>', 'postgres://…')
     .option('--batch <rows>', 'rows per transaction', parseWholeNumber)
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./migrate.ts'), 'moveToPostgres'))
 }
 
@@ -352,15 +310,18 @@ function addCatalogue(program: Command): void {
     .option('--public-key <key>', "its publisher's, 32 bytes in base64 (default: `catalogue.public_key`)")
     .option('--dry-run', 'only show what changes')
     .option('--accept', 'also apply prices that rise to more than twice as much, and an older catalogue')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./catalogue.ts'), 'cataloguePull'))
   catalogue
     .command('reset')
     .description('remove the published catalogue; that of the release applies again')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./catalogue.ts'), 'catalogueReset'))
   catalogue
     .command('keygen')
     .description("create a publisher's private key, and print the public key")
     .requiredOption('--out <file>', 'the file to create; it must not exist')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./catalogue.ts'), 'catalogueKeygen'))
   catalogue
     .command('sign')
@@ -368,6 +329,7 @@ function addCatalogue(program: Command): void {
     .requiredOption('--key <file>', "publisher's private key")
     .requiredOption('--out <file>', 'the file to write')
     .option('--models <file>', 'JSON list of entries (default: the catalogue of this release)')
+    .option('--json', 'print JSON')
     .action(lazily(() => import('./catalogue.ts'), 'catalogueSign'))
 }
 

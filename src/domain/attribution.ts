@@ -13,7 +13,7 @@ export const TAG_KEY_PATTERN = '^[a-z0-9_.:-]{1,32}$'
 export const TAG_VALUE_PATTERN = '^[a-z0-9_.:-]{1,64}$'
 const TAG_KEY = new RegExp(TAG_KEY_PATTERN)
 const TAG_VALUE = new RegExp(TAG_VALUE_PATTERN)
-const TAG_RULE =
+export const TAG_RULE =
   '1 to 32 characters of `a-z 0-9 _ . : -`, then `=` and a value of 1 to 64 of these characters, such as `customer=northwind`'
 
 export interface Attribution {
@@ -131,7 +131,7 @@ function isName(value: unknown): value is string {
 }
 
 /** Parses tags such as `customer=northwind, env=prod`. Throws 400. */
-function parseTags(text: string): ReadonlyMap<string, string> {
+export function parseTags(text: string): ReadonlyMap<string, string> {
   const tags = new Map<string, string>()
   for (const part of text.split(',')) {
     const tag = part.trim()

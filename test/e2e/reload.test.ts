@@ -72,7 +72,8 @@ test('turnpike reload reports the answer of every process on the data, and remov
   const second = await startGateway({ env: { TURNPIKE_CONFIG: file }, dataDir: gateway.dataDir })
   second.signal('SIGKILL')
   await second.exited
-  assert.equal(await gateway.cli('reload'), `Process ${gateway.pid} reloaded its configuration.`)
+  const reloaded = JSON.parse(await gateway.cli('reload', '--json'))
+  assert.deepEqual(reloaded, { data: [{ pid: gateway.pid, problems: [] }] })
   const sockets = readdirSync(gateway.dataDir).filter((name) => name.endsWith('.sock'))
   assert.deepEqual(sockets, [`control-${gateway.pid}.sock`])
 })

@@ -21,7 +21,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'keys disable': ['production'],
   'keys enable': ['production'],
   'keys revoke': ['production', `${KEY} --no-cascade`],
-  'teams create': ['--name Search --requests-per-minute 600'],
+  'teams create': [
+    '--name Search --requests-per-minute 600',
+    '--name Search --tags department=search --require-tags customer,project',
+  ],
+  'teams update': [`${TEAM} --tags department=search,env=prod`, `${TEAM} --requests-per-minute 900`],
   'teams list': ['', '--json'],
   'teams archive': [TEAM],
   'teams members': [TEAM],

@@ -46,6 +46,22 @@ test('the help of every command has examples, and each is a command that is acce
   assert.match(help.join(''), /Examples:\n {2}\$ turnpike keys create --name production\n/)
 })
 
+/** What they print has a format of its own, or is not a result. */
+const WITHOUT_JSON: Readonly<Record<string, string>> = {
+  serve: 'a running gateway, whose log is JSON',
+  chat: 'the text of the model, as it arrives',
+  setup: "the file of a client, in the client's format",
+  'agents diff': 'a unified diff',
+  'config schema': 'JSON always',
+  'config export': 'YAML for the configuration file',
+  completion: 'a shell script',
+}
+
+test('every command that prints a result prints it as JSON with --json', () => {
+  const without = leaves(program()).filter(([, command]) => !command.options.some(({ long }) => long === '--json'))
+  assert.deepEqual(without.map(([path]) => path).sort(), Object.keys(WITHOUT_JSON).sort())
+})
+
 test('completion has the commands, options and choices that can follow', () => {
   const texts = (...words: string[]) => candidates(program(), words).map(([text]) => text)
   assert.ok(['serve', 'keys', 'completion'].every((name) => texts('').includes(name)))

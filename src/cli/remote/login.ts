@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecord, textOf } from '../../lib/json.ts'
 import { loadCliConfig } from '../configuration.ts'
 import { isUnencrypted } from '../option-values.ts'
-import { plainLine } from '../output.ts'
+import { type JsonOption, jsonLine, plainLine, print } from '../output.ts'
 import { keyBearer, loginCommand, withTokenLock } from './auth/bearer.ts'
 import { credentialFile, openStore, ownerOf, type Tokens } from './auth/credential-store.ts'
 import {
@@ -24,7 +24,7 @@ import { createScreen, type Screen } from './auth/sign-in-screen.ts'
 import { createClient } from './client.ts'
 import { knownNames, localUrl, type TargetOptions, urlOfEnvironment } from './target.ts'
 
-export interface LoginOptions extends TargetOptions {
+export interface LoginOptions extends TargetOptions, JsonOption {
   readonly open?: boolean
   readonly insecureFile?: boolean
 }
@@ -35,7 +35,8 @@ export async function login(options: LoginOptions): Promise<void> {
   const before = findProfile(await openProfiles(folder).read(), name)
   const url = options.url ?? urlOfEnvironment() ?? before?.url ?? localUrl(await loadCliConfig())
   const kind = options.insecureFile === true ? 'file' : 'system'
-  const screen = createScreen()
+  const { stdout, stderr } = process
+  const screen = createScreen({ stdout: options.json === true ? stderr : stdout, stderr })
   await openStore(kind, folder, loginCommand(name, url)).check()
   warn(screen, { url, file: kind === 'file' ? credentialFile(folder) : undefined })
   const server = await discover(url)
@@ -43,7 +44,9 @@ export async function login(options: LoginOptions): Promise<void> {
   const tokens = approved(outcome, loginCommand(name, url))
   const profile = { name, url, clientId: CLIENT_ID, store: kind, ...(await introduce(url, tokens)) } as const
   await saveSignIn({ folder, server, profile, tokens })
-  screen.result(`Signed in to ${url}${whose(profile)}.`)
+  const { email = null, account = null } = profile
+  if (options.json === true) await print(jsonLine({ profile: name, url, email, account }))
+  else screen.result(`Signed in to ${url}${whose(profile)}.`)
   screen.note(`${SESSION_LIMITS} Run 'turnpike logout${name === FIRST_PROFILE ? '' : ` --profile ${name}`}' to end it.`)
   screen.note(`Commands now use the profile '${name}' unless you pass --profile. Try 'turnpike chat'.`)
 }
@@ -177,7 +180,7 @@ async function endAt({ url }: Profile, tokens: Tokens): Promise<void> {
   if (server !== undefined) await revoke(server, tokens)
 }
 
-export interface LogoutOptions {
+export interface LogoutOptions extends JsonOption {
   readonly profile?: string
   readonly all?: boolean
 }
@@ -191,7 +194,13 @@ export async function logout(options: LogoutOptions): Promise<void> {
   if (leaving.length === 0 && options.all !== true) {
     throw new Error(`You are not signed in${name === undefined ? '' : ` as profile '${name}'`}${knownNames(profiles)}.`)
   }
-  for (const profile of leaving) await leave(folder, profile)
+  const left = []
+  for (const profile of leaving) {
+    const problem = await leave(folder, profile)
+    if (problem === undefined && options.json !== true) await print(`Signed out of ${profile.url}.\n`)
+    left.push({ profile: profile.name, url: profile.url, revoked: problem === undefined })
+  }
+  if (options.json === true) await print(jsonLine({ data: left }))
   const { chosen } = await openProfiles(folder).read()
   if (chosen !== undefined && chosen !== profiles.chosen) {
     process.stderr.write(`Commands now use the profile '${chosen}'.\n`)
@@ -199,7 +208,7 @@ export async function logout(options: LogoutOptions): Promise<void> {
 }
 
 /** Deletes the sign-in from this machine in any case; the command fails if the server did not revoke it. */
-async function leave(folder: string, profile: Profile): Promise<void> {
+async function leave(folder: string, profile: Profile): Promise<string | undefined> {
   const problem = await withTokenLock(folder, profile.name, async () => {
     const store = openStore(profile.store, folder)
     const tokens = await store.read(ownerOf(profile))
@@ -208,11 +217,12 @@ async function leave(folder: string, profile: Profile): Promise<void> {
     await openProfiles(folder).change((profiles) => withoutProfile(profiles, profile.name))
     return problem
   })
-  if (problem === undefined) return void process.stdout.write(`Signed out of ${profile.url}.\n`)
+  if (problem === undefined) return undefined
   process.exitCode = 1
   process.stderr.write(
     `${problem} The sign-in was deleted from this machine but is still valid at the server: disconnect this device in the dashboard of ${profile.url}.\n`,
   )
+  return problem
 }
 
 async function end({ url }: Profile, tokens: Tokens): Promise<string | undefined> {

@@ -11,7 +11,7 @@ const FIRST_ACCOUNT_NAME = 'Default'
 /** Advisory lock of the creation of the first account and key. */
 const FIRST_START = 'first start'
 const TOKEN_BYTES = 32
-const LINK_LIFE_MS = 15 * 60_000
+export const LINK_LIFE_MS = 15 * 60_000
 
 interface CreationDeps {
   readonly now: () => number

@@ -1,6 +1,6 @@
 /** `turnpike teams`: manage the teams of an account directly in the database. */
-import { TEAM_ENDPOINTS, type TeamEndpoint, type TeamRole } from '../domain/identity/caller.ts'
-import type { AccountId, TeamId, UserId } from '../domain/ids.ts'
+import { TEAM_ENDPOINTS, type TeamEndpoint, type TeamRole } from '../../domain/identity/caller.ts'
+import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
 import {
   findTeam,
   insertTeam,
@@ -9,29 +9,36 @@ import {
   putTeamMember,
   removeTeamMember,
   updateTeam,
-} from '../features/teams/queries.ts'
-import { renderMember, renderTeam } from '../features/teams/routes.ts'
-import type { Team } from '../features/teams/team.ts'
-import { textTable } from '../lib/table.ts'
-import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from './database.ts'
-import { wrongUsage } from './option-values.ts'
-import { type JsonOption, printLine } from './output.ts'
+} from '../../features/teams/queries.ts'
+import { renderMember, renderTeam } from '../../features/teams/routes.ts'
+import { settingsColumns, type Team } from '../../features/teams/team.ts'
+import { textTable } from '../../lib/table.ts'
+import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from '../database.ts'
+import { wrongUsage } from '../option-values.ts'
+import { type JsonOption, printLine, printResult } from '../output.ts'
 
-export interface TeamsCreateOptions extends AccountOption {
-  readonly name: string
+interface SettingsOptions {
   readonly models?: string[]
   readonly endpoints?: string[]
-  readonly requestsPerMinute?: number
+  readonly requestsPerMinute?: number | 'none'
+  readonly tags?: Readonly<Record<string, string>>
+  readonly requireTags?: string[]
+}
+
+export interface TeamsCreateOptions extends AccountOption, SettingsOptions {
+  readonly name: string
+}
+
+export interface TeamsUpdateOptions extends JsonOption, SettingsOptions {
+  readonly name?: string
 }
 
 const ALL = { limit: Number.MAX_SAFE_INTEGER, order: 'asc' } as const
 
 /** Prints the ID of the new team and nothing else. */
 export async function teamsCreate(options: TeamsCreateOptions): Promise<void> {
-  const { requestsPerMinute, models = [] } = options
-  if (requestsPerMinute === 0) throw wrongUsage('--requests-per-minute: allowed: at least 1.')
-  const endpoints = (options.endpoints ?? []).map(readEndpoint)
-  const settings = { name: options.name.trim(), models, endpoints, requestsPerMinute, dataPolicy: undefined }
+  const unlimited = { models: [], endpoints: [], requestsPerMinute: undefined, dataPolicy: undefined }
+  const settings = { ...unlimited, ...readSettings(options), name: options.name.trim() }
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, options.account)
     const team = await context.db.transaction().execute(async (inside) => {
@@ -40,8 +47,41 @@ export async function teamsCreate(options: TeamsCreateOptions): Promise<void> {
       await auditCommand(context, inside, { accountId, action: 'team.created', subject: created.id, details })
       return created
     })
-    printLine(options.json === true ? JSON.stringify(renderTeam(team)) : team.id)
+    printResult(options, renderTeam(team), team.id)
   })
+}
+
+/** Changes what the options name. */
+export async function teamsUpdate(id: string, options: TeamsUpdateOptions): Promise<void> {
+  const { name } = options
+  const settings = { ...readSettings(options), ...(name !== undefined && { name: name.trim() }) }
+  if (Object.keys(settings).length === 0) throw wrongUsage('name at least one setting to change.')
+  await withDatabase(async (context) => {
+    const team = await context.db.transaction().execute(async (inside) => {
+      const before = await requireTeam(inside, id)
+      const after = await updateTeam(inside, before, settingsColumns({ ...before, ...settings }), context.now())
+      if (after === undefined) throw new Error(`Team ${id} is archived.`)
+      const { accountId } = after
+      const details = { name: after.name }
+      await auditCommand(context, inside, { accountId, action: 'team.changed', subject: id, details })
+      return after
+    })
+    printResult(options, renderTeam(team), `Changed ${id}.`)
+  })
+}
+
+/** The settings that the options name. */
+function readSettings({ models, endpoints, requestsPerMinute, tags, requireTags }: SettingsOptions) {
+  if (requestsPerMinute === 0) throw wrongUsage('--requests-per-minute: allowed: at least 1.')
+  return {
+    ...(models !== undefined && { models }),
+    ...(endpoints !== undefined && { endpoints: endpoints.map(readEndpoint) }),
+    ...(requestsPerMinute !== undefined && {
+      requestsPerMinute: requestsPerMinute === 'none' ? undefined : requestsPerMinute,
+    }),
+    ...(tags !== undefined && { tags }),
+    ...(requireTags !== undefined && { requireTags }),
+  }
 }
 
 export async function teamsList({ account, json }: AccountOption): Promise<void> {
@@ -61,24 +101,23 @@ export async function teamsList({ account, json }: AccountOption): Promise<void>
 }
 
 /** Its keys stop in every process within a second. */
-export async function teamsArchive(id: string): Promise<void> {
+export async function teamsArchive(id: string, options: JsonOption): Promise<void> {
   await withDatabase(async (context) => {
-    const { accountId } = await requireTeam(context, id)
     const time = context.now()
-    await context.db.transaction().execute(async (inside) => {
-      const reference = { accountId, id: id as TeamId }
-      const team = await updateTeam(inside, reference, { archived_at: time }, time)
-      if (team === undefined) throw new Error(`Team ${id} is already archived.`)
-      const details = { name: team.name }
-      await auditCommand(context, inside, { accountId, action: 'team.archived', subject: id, details })
+    const team = await context.db.transaction().execute(async (inside) => {
+      const archived = await updateTeam(inside, await requireTeam(inside, id), { archived_at: time }, time)
+      if (archived === undefined) throw new Error(`Team ${id} is already archived.`)
+      const { accountId, name } = archived
+      await auditCommand(context, inside, { accountId, action: 'team.archived', subject: id, details: { name } })
+      return archived
     })
-    printLine(`Archived ${id}.`)
+    printResult(options, renderTeam(team), `Archived ${id}.`)
   })
 }
 
 export async function teamsMembers(id: string, { json }: JsonOption): Promise<void> {
   await withDatabase(async (context) => {
-    const team = await requireTeam(context, id)
+    const team = await requireTeam(context.db, id)
     const members = await listTeamMembers(context.db, team, { ...ALL, after: undefined })
     if (json === true) return printPage(members.map(renderMember))
     const rows = members.map(({ userId, email, role, byGroup }) => [userId, email, role, byGroup ? 'group' : 'hand'])
@@ -86,15 +125,21 @@ export async function teamsMembers(id: string, { json }: JsonOption): Promise<vo
   })
 }
 
-/** @param who ID or e-mail address of a member of the account. */
-export async function teamsAdd(id: string, who: string, { role }: { readonly role: TeamRole }): Promise<void> {
-  await changeMember({ id, who, action: 'team.member_added', role })
-  printLine(`${who} is ${role} of ${id}.`)
+interface AddOptions extends JsonOption {
+  readonly role: TeamRole
 }
 
-export async function teamsRemove(id: string, who: string): Promise<void> {
-  await changeMember({ id, who, action: 'team.member_removed', role: undefined })
-  printLine(`Removed ${who} from ${id}.`)
+/** @param who ID or e-mail address of a member of the account. */
+export async function teamsAdd(id: string, who: string, { role, ...options }: AddOptions): Promise<void> {
+  const userId = await changeMember({ id, who, action: 'team.member_added', role })
+  const view = { id: userId, object: 'team_member', team_id: id, role }
+  printResult(options, view, `${who} is ${role} of ${id}.`)
+}
+
+export async function teamsRemove(id: string, who: string, options: JsonOption): Promise<void> {
+  const userId = await changeMember({ id, who, action: 'team.member_removed', role: undefined })
+  const view = { id: userId, object: 'team_member', team_id: id, deleted: true }
+  printResult(options, view, `Removed ${who} from ${id}.`)
 }
 
 interface MemberChange {
@@ -105,9 +150,9 @@ interface MemberChange {
   readonly role: TeamRole | undefined
 }
 
-async function changeMember({ id, who, action, role }: MemberChange): Promise<void> {
-  await withDatabase(async (context) => {
-    const team = await requireTeam(context, id)
+async function changeMember({ id, who, action, role }: MemberChange): Promise<UserId> {
+  return withDatabase(async (context) => {
+    const team = await requireTeam(context.db, id)
     const { accountId } = team
     const userId = await memberNamed(context, accountId, who)
     await context.db.transaction().execute(async (inside) => {
@@ -117,10 +162,11 @@ async function changeMember({ id, who, action, role }: MemberChange): Promise<vo
       const details = { user: userId, ...(role !== undefined && { role }) }
       await auditCommand(context, inside, { accountId, action, subject: id, details })
     })
+    return userId
   })
 }
 
-async function requireTeam({ db }: CommandContext, id: string): Promise<Team> {
+async function requireTeam(db: CommandContext['db'], id: string): Promise<Team> {
   const row = await db
     .selectFrom('team')
     .select('account_id')
