@@ -292,6 +292,7 @@ test('R-D10: an amount that is not above zero, not exact or too large is refused
     [{ kind: 'charge', usd: 1 }, 400, 'kind', 'invalid_value'],
     [{ kind: 'expiry', usd: 1 }, 400, 'kind', 'invalid_value'],
     [{ kind: 'grant', usd: 1, note: 'x'.repeat(501) }, 400, 'note', 'out_of_range'],
+    [{ kind: 'grant', usd: 1, note: 'a\u0000b' }, 400, 'note', 'invalid_value'],
     [{ kind: 'grant', usd: 1, account: 'acc_b' }, 400, 'account', 'unknown_field'],
   ]
   for (const [body, status, param, code] of cases) {

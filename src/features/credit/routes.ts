@@ -126,6 +126,7 @@ const CreditEntry = Type.Object(
     note: Type.Optional(
       Type.String({
         maxLength: MAX_NOTE_LENGTH,
+        pattern: '^[^\\u0000]*$',
         description: 'Reason, visible to the customer. Required for a debit.',
       }),
     ),
