@@ -8,8 +8,12 @@ declare module 'autocannon' {
     readonly connections: number
     /** Seconds. */
     readonly duration: number
+    /** The number of requests after which it ends, instead of `duration`. */
+    readonly amount?: number
     /** Seconds. */
     readonly timeout: number
+    /** Milliseconds. */
+    readonly sampleInt: number
     /** The number of requests after which a connection is reopened. */
     readonly reconnectRate: number
   }

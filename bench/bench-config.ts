@@ -1,7 +1,7 @@
 /** Configuration of the measured gateways: models of one upstream on loopback, and limits that no load reaches. */
 
 export const CHUNKS = 300
-const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]
+export const MODELS = ['json', 'idle', `stream-${CHUNKS}`, `paced-${CHUNKS}`]
 
 /** @param models IDs, each a model of the upstream with the same name. */
 export function configOf(upstreamPort: number, models: readonly string[] = MODELS) {

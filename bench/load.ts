@@ -1,4 +1,5 @@
 /** Load generators: at saturation, at a steady rate, or open idle streams. */
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import autocannon from 'autocannon'
@@ -16,6 +17,8 @@ export interface Target {
   readonly port: number
   readonly pid: number
   readonly key: string
+  /** Beside those of every request. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Work {
@@ -38,8 +41,17 @@ export function bodyOf({ model, stream, api = 'chat' }: Work): string {
   return JSON.stringify(bodies[api])
 }
 
+const FIRST_BYTE_WITHIN_MS = 30_000
+
 /** The gateway closes connections after 1 000 requests; the load reconnects before. */
 const REQUESTS_PER_CONNECTION = 900
+
+export interface Load {
+  readonly inFlight: number
+  readonly seconds: number
+  /** Ends with the answer of the last of so many requests, not after `seconds`. */
+  readonly requests?: number
+}
 
 export interface Measured {
   readonly requests: number
@@ -49,21 +61,19 @@ export interface Measured {
   readonly p99Ms: number
 }
 
-/** Keeps `inFlight` requests in flight for some seconds. Throws when any fails, since errors are cheap. */
-export async function saturate(
-  target: Target,
-  work: Work,
-  load: { inFlight: number; seconds: number },
-): Promise<Measured> {
+/** Keeps `inFlight` requests in flight. Throws when any fails, since errors are cheap. */
+export async function saturate(target: Target, work: Work, load: Load): Promise<Measured> {
   const cpuBefore = cpuMicroseconds(target.pid)
   const result = await autocannon({
     url: `http://127.0.0.1:${target.port}${PATHS[work.api ?? 'chat']}`,
     method: 'POST',
-    headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
+    headers: { ...target.headers, authorization: `Bearer ${target.key}`, 'content-type': 'application/json' },
     body: bodyOf(work),
     connections: load.inFlight,
     duration: load.seconds,
-    timeout: 30,
+    ...(load.requests !== undefined && { amount: load.requests }),
+    timeout: 60,
+    sampleInt: 20, // a run with `amount` ends at the next sample
     reconnectRate: REQUESTS_PER_CONNECTION,
   })
   if (result.non2xx + result.errors + result.timeouts > 0) {
@@ -99,14 +109,16 @@ async function openSender(port: number): Promise<Sender> {
   }
 }
 
+const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+
 function firstByteMs(socket: Socket, bytes: string): Promise<number> {
   return new Promise((resolve) => {
     const startedAt = performance.now()
     let firstMs: number | undefined
-    socket.on('data', function read(piece) {
+    socket.on('data', function read(piece: Buffer) {
       firstMs ??= performance.now() - startedAt
-      // Answers of the bench are one JSON object at the end of the last packet.
-      if (piece.at(-1) !== 0x7d) return
+      // Answers of the bench are one JSON object at the end of the last packet, or its last chunk.
+      if (piece.at(-1) !== 0x7d && !piece.subarray(-5).equals(LAST_CHUNK)) return
       socket.off('data', read)
       resolve(firstMs)
     })
@@ -121,10 +133,21 @@ function opened(port: number): Promise<Socket> {
   })
 }
 
-function requestBytes({ key }: Target, work: Work): string {
+function requestBytes({ key, headers }: Target, work: Work): string {
   const body = bodyOf(work)
-  return `POST ${CHAT_PATH} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const fields = {
+    host: 'bench',
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': body.length,
+    ...headers,
+  }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${CHAT_PATH} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
+
+/** A target that does not keep up with the rate is given up after so many times the planned seconds. */
+const PACE_WITHIN = 5
 
 /** Milliseconds to the first byte at a steady number of requests a second. */
 export async function pace(
@@ -139,6 +162,7 @@ export async function pace(
   const startedAt = performance.now()
   const total = Math.floor(load.perSecond * load.seconds)
   for (let sent = 0; sent < total; ) {
+    if (performance.now() - startedAt > PACE_WITHIN * load.seconds * 1000) throw new Error(`${target.name}: too slow`)
     const due = Math.min(total, Math.floor(((performance.now() - startedAt) / 1000) * load.perSecond))
     for (; sent < due; sent++) {
       const sender = free.pop()
@@ -161,12 +185,27 @@ export async function openIdleStreams(target: Target, count: number): Promise<()
   const sockets: Socket[] = []
   while (sockets.length < count) {
     const socket = await opened(target.port)
-    const begun = new Promise((resolve) => socket.once('data', resolve))
+    const begun = once(socket, 'data', { signal: AbortSignal.timeout(FIRST_BYTE_WITHIN_MS) })
     socket.write(bytes)
-    await begun
+    const [head] = (await begun) as [Buffer]
+    if (!head.includes(' 200 ')) throw new Error(`${target.name}: ${head.toString().split('\r\n')[0]}`)
     sockets.push(socket)
   }
   return () => {
     for (const socket of sockets) socket.destroy()
   }
+}
+
+const ABORT_WITHIN_MS = 5_000
+
+/** Disconnects from open streams. @returns how many of these disconnects the provider sees within 5 s. */
+export async function abortStreams(target: Target, provider: Target, count: number): Promise<number> {
+  const seen = async (): Promise<number> => Number(await (await fetch(`http://127.0.0.1:${provider.port}`)).text())
+  const before = await seen()
+  const close = await openIdleStreams(target, count)
+  close()
+  for (const until = performance.now() + ABORT_WITHIN_MS; performance.now() < until; await sleep(50)) {
+    if ((await seen()) - before >= count) break
+  }
+  return (await seen()) - before
 }

@@ -1,19 +1,28 @@
 /** Where and with what a bench ran: figures of two machines, or of two versions, are not the same figures. */
 import { execFileSync } from 'node:child_process'
 import { arch, cpus, release, totalmem, type } from 'node:os'
+import { findTool } from '../scripts/kit/machine-tools.ts'
+import { nginxVersion } from './nginx.ts'
+import { PEER_VERSIONS } from './peers.ts'
+import { TURNPIKE_POSTGRES } from './targets.ts'
 
 const GIB = 1024 ** 3
 
-/** @param nginx Its version; undefined: it is not installed. */
-export function machineText(nginx: string | undefined): string {
+/** @param names Of the targets that were measured. */
+export function machineText(names: readonly string[]): string {
   const [processor] = cpus()
   const memory = `${(totalmem() / GIB).toFixed(0)} GiB`
-  const versions = [
-    `Turnpike ${commit()}`,
-    `Node.js ${process.versions.node}`,
-    nginx === undefined ? 'no nginx' : `nginx ${nginx}`,
-  ]
-  return `${cpus().length} × ${processor?.model.trim()}, ${memory}, ${type()} ${release()} ${arch()}; ${versions.join(', ')}`
+  const versions = names.map(versionOf).filter((version) => version !== undefined)
+  const programs = [`Turnpike ${commit()}`, `Node.js ${process.versions.node}`, ...versions]
+  return `${cpus().length} × ${processor?.model.trim()}, ${memory}, ${type()} ${release()} ${arch()}; ${programs.join(', ')}`
+}
+
+/** Undefined: the version is that of Turnpike, or unknown. */
+function versionOf(name: string): string | undefined {
+  if (name === 'nginx') return `nginx ${nginxVersion()}`
+  if (name === TURNPIKE_POSTGRES) return execFileSync(findTool('postgres'), ['--version'], { encoding: 'utf8' }).trim()
+  const peer = Object.entries(PEER_VERSIONS).find(([known]) => known === name)
+  return peer?.join(' ')
 }
 
 function commit(): string {

@@ -1,39 +1,23 @@
 /** The least that a reverse proxy costs: nginx with `proxy_pass`, in one process, with kept connections, unbuffered. */
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../test/support/process/free-port.ts'
-import type { BenchProcess } from './processes.ts'
-
-const READY_POLL_MS = 20
-const READY_WITHIN_MS = 5_000
+import { type BenchProcess, startServer } from './processes.ts'
 
 /** Returns the version of the nginx on the PATH; undefined if there is none. */
 export function nginxVersion(): string | undefined {
   return /nginx\/(\S+)/.exec(spawnSync('nginx', ['-v'], { encoding: 'utf8' }).stderr ?? '')?.[1]
 }
 
-/** Rejects if nginx does not listen within 5 s. */
 export async function startNginx(upstreamPort: number): Promise<BenchProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-nginx-'))
   const port = await freePort()
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, configOf({ folder, port, upstreamPort }))
-  execFileSync('nginx', ['-t', '-q', '-e', 'stderr', '-c', file], { stdio: 'inherit' })
-  const child = spawn('nginx', ['-e', 'stderr', '-c', file], { stdio: ['ignore', 'inherit', 'inherit'] })
-  const stop = (): void => {
-    child.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.once('exit', stop)
-  for (const until = performance.now() + READY_WITHIN_MS; !(await isOpen(port)); await sleep(READY_POLL_MS)) {
-    if (performance.now() > until) throw new Error(`nginx does not listen on port ${port}.`)
-  }
-  return { pid: child.pid ?? 0, port, stop }
+  const args = ['-e', 'stderr', '-c', file]
+  return await startServer({ command: 'nginx', args, port, readyPath: '/', logFile: join(folder, 'nginx.log') })
 }
 
 interface NginxInput {
@@ -59,16 +43,4 @@ http {
   }
 }
 `
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect({ port, host: '127.0.0.1' })
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }

@@ -1,32 +1,37 @@
 /** A bar chart of the bench's CPU time, as SVG. */
 import { escapeHtml } from '../src/lib/escape.ts'
-import { type Row, TARGETS, type TargetName } from './report.ts'
+import { FORWARDER, type Row, ratioOf } from './report.ts'
 
-const WIDTH = 860
+const WIDTH = 960
 const LABEL_WIDTH = 330
-const VALUE_WIDTH = 80
+const VALUE_WIDTH = 190
 const BAR_HEIGHT = 14
 const GROUP_GAP = 12
 const TOP = 34
-const COLOURS: Readonly<Record<TargetName, string>> = { nginx: '#8c8c8c', forwarder: '#4c78a8', gateway: '#e45756' }
+const COLOURS = ['#8c8c8c', '#4c78a8', '#e45756', '#f58518', '#54a24b', '#b279a2', '#9d755d']
+/** Longer bars end here; their text has the figure. */
+const MOST_RATIO = 10
 
-/** Bars of every figure of CPU time as a multiple of the forwarder's: figures differ by orders of magnitude. */
-export function plotCpu(rows: readonly Row[]): string {
-  const shown = rows.filter(({ figure, ratio }) => figure.includes('CPU') && Number.isFinite(ratio))
-  const most = Math.max(1, ...shown.map(({ ratio = 0 }) => ratio))
-  const scale = (WIDTH - LABEL_WIDTH - VALUE_WIDTH) / most
+/**
+ * Bars of every figure of CPU time as a multiple of the forwarder's, since figures differ by orders of magnitude.
+ * @param names Of the targets, in the order of their bars.
+ */
+export function plotCpu(rows: readonly Row[], names: readonly string[]): string {
+  const scale = (WIDTH - LABEL_WIDTH - VALUE_WIDTH) / MOST_RATIO
   const parts = [text({ x: 0, y: 14 }, 'CPU time as a multiple of a bare Node.js forwarder, and in µs; less is better')]
   let y = TOP
-  for (const { figure, values } of shown) {
+  for (const row of rows.filter((each) => each.figure.includes('CPU') && ratioOf(each) !== undefined)) {
+    const { figure, values } = row
     parts.push(text({ x: 0, y: y + BAR_HEIGHT - 3 }, figure))
-    for (const name of TARGETS) {
-      const value = values[name]
-      if (value === undefined) continue
-      const width = (value / (values.forwarder ?? value)) * scale
-      parts.push(
-        `<rect x="${LABEL_WIDTH}" y="${y}" width="${width.toFixed(1)}" height="${BAR_HEIGHT - 2}" fill="${COLOURS[name]}"/>`,
-      )
-      parts.push(text({ x: LABEL_WIDTH + width + 6, y: y + BAR_HEIGHT - 3 }, `${name} ${value.toFixed(1)}`))
+    for (const [at, name] of names.entries()) {
+      const [value, bare] = [values[name], values[FORWARDER]]
+      if (value === undefined || bare === undefined) continue
+      const width = Math.min(value / bare, MOST_RATIO) * scale
+      const fill = COLOURS[at % COLOURS.length]
+      const size = `width="${width.toFixed(1)}" height="${BAR_HEIGHT - 2}"`
+      parts.push(`<rect x="${LABEL_WIDTH}" y="${y}" ${size} fill="${fill}"/>`)
+      const label = `${name} ${value.toFixed(1)}${value / bare > MOST_RATIO ? `, ${(value / bare).toFixed(0)} ×` : ''}`
+      parts.push(text({ x: LABEL_WIDTH + width + 6, y: y + BAR_HEIGHT - 3 }, label))
       y += BAR_HEIGHT
     }
     y += GROUP_GAP

@@ -1,17 +1,20 @@
 /** Tables and verdicts on the terminal. */
 import { styleText } from 'node:util'
 
-/** What is compared, in the order of the columns. */
-export const TARGETS = ['nginx', 'forwarder', 'gateway'] as const
-export type TargetName = (typeof TARGETS)[number]
+export const FORWARDER = 'forwarder'
+export const TURNPIKE = 'Turnpike SQLite'
 
 export interface Row {
   readonly figure: string
-  /** Of the targets that were measured. */
-  readonly values: Readonly<Partial<Record<TargetName, number>>>
+  /** By the names of the targets that were measured. */
+  readonly values: Readonly<Record<string, number>>
   readonly digits: number
-  /** The gateway's value over the forwarder's; undefined: it means nothing. */
-  readonly ratio: number | undefined
+}
+
+/** Turnpike's value over the forwarder's; undefined if one is missing or nothing can be compared with it. */
+export function ratioOf({ values }: Row): number | undefined {
+  const [bare = 0, own] = [values[FORWARDER], values[TURNPIKE]]
+  return own === undefined || bare <= 0 ? undefined : own / bare
 }
 
 /** A figure against its budget; both in the unit that `figure` names. */
@@ -21,19 +24,24 @@ export interface Verdict {
   readonly budget: number
 }
 
-export function printTable(rows: readonly Row[]): void {
-  const shown = TARGETS.filter((name) => rows.some(({ values }) => values[name] !== undefined))
-  const lines = [['', ...shown, 'ratio'], ...rows.map((row) => cellsOf(row, shown))]
-  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? []
-  for (const [figure = '', ...cells] of lines) {
-    const padded = cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0))
-    console.log([figure.padEnd(widths[0] ?? 0), ...padded].join('  '))
-  }
+/** @param names The columns, in their order. */
+export function printTable(rows: readonly Row[], names: readonly string[]): void {
+  for (const line of tableLines(rows, names)) console.log(line)
 }
 
-function cellsOf({ figure, values, digits, ratio }: Row, shown: readonly TargetName[]): string[] {
-  const cells = shown.map((name) => values[name]?.toFixed(digits) ?? '')
-  return [figure, ...cells, ratio === undefined ? '' : `${ratio.toFixed(2)} ×`]
+export function tableLines(rows: readonly Row[], names: readonly string[]): readonly string[] {
+  const cells = [['', ...names, 'Turnpike SQLite / forwarder'], ...rows.map((row) => cellsOf(row, names))]
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0))) ?? []
+  return cells.map(([figure = '', ...values]) => {
+    const padded = values.map((value, at) => value.padStart(widths[at + 1] ?? 0))
+    return [figure.padEnd(widths[0] ?? 0), ...padded].join('  ').trimEnd()
+  })
+}
+
+function cellsOf(row: Row, names: readonly string[]): string[] {
+  const ratio = ratioOf(row)
+  const values = names.map((name) => row.values[name]?.toFixed(row.digits) ?? '–')
+  return [row.figure, ...values, ratio === undefined ? '' : `${ratio.toFixed(2)} ×`]
 }
 
 /** @returns whether all budgets hold. */
@@ -50,4 +58,11 @@ export function printVerdicts(verdicts: readonly Verdict[]): boolean {
 
 export function brokenVerdicts(verdicts: readonly Verdict[]): readonly Verdict[] {
   return verdicts.filter(({ measured, budget }) => !(measured <= budget))
+}
+
+/** What `--guard` allows above a budget: a short run on a machine that others use differs by as much. */
+export const GUARD_TOLERANCE = 1.15
+
+export function withTolerance(verdicts: readonly Verdict[]): readonly Verdict[] {
+  return verdicts.map((verdict) => ({ ...verdict, budget: verdict.budget * GUARD_TOLERANCE }))
 }

@@ -1,7 +1,7 @@
 /**
  * The provider of the bench, in a separate process. The name of the model selects the answer: `json`, `json-<milliseconds>`
  * after a delay, `stream-<chunks>` at full speed, `paced-<chunks>` with a millisecond between chunks, `idle` after one
- * chunk, or `fails`.
+ * chunk, or `fails`. `GET` answers the number of streams that were aborted so far.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,9 +26,14 @@ const WORD = frame([{ index: 0, delta: { content: ' word' }, finish_reason: null
 const last = (chunks: number): string =>
   `${frame([{ index: 0, delta: {}, finish_reason: 'stop' }])}${frame([], { usage: usage(chunks) })}data: [DONE]\n\n`
 
+let aborted = 0
+
 async function stream(response: ServerResponse, model: string): Promise<void> {
   const [kind, count = '1'] = model.split('-')
   const chunks = Number(count)
+  response.on('close', () => {
+    if (!response.writableEnded) aborted++
+  })
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.write(FIRST)
   if (kind === 'idle') {
@@ -50,6 +55,7 @@ async function whole(response: ServerResponse, model: string): Promise<void> {
 }
 
 const server = createServer((request, response) => {
+  if (request.method === 'GET') return void response.end(String(aborted))
   const pieces: Buffer[] = []
   request.on('data', (piece: Buffer) => pieces.push(piece))
   request.on('end', () => {

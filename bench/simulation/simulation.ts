@@ -16,6 +16,7 @@ import { startPostgres } from '../../test/support/process/postgres-server.ts'
 import { configOf } from '../bench-config.ts'
 import { machineText } from '../machine.ts'
 import { start } from '../processes.ts'
+import { TURNPIKE_POSTGRES } from '../targets.ts'
 import { type Calibration, calibrate } from './calibration.ts'
 import { plotPredictions } from './plot.ts'
 import { predict, SCENARIOS } from './predictions.ts'
@@ -72,7 +73,7 @@ function report(name: string, { times, measured }: Calibration): void {
 }
 
 try {
-  console.log(machineText(undefined))
+  console.log(machineText([TURNPIKE_POSTGRES]))
   report('SQLite', await calibrateOn(undefined))
   const shared = await calibrateOn(schema.url)
   report('PostgreSQL', shared)

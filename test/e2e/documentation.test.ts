@@ -59,7 +59,7 @@ const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[]
   ['docs/quick-start.md', 'OPENAI_API_KEY=', 'as in README.md, which test/e2e/documentation/programs.test.ts runs'],
   ['docs/budgets.md', 'curl "$TURNPIKE_URL/v1/webhooks"', 'needs a mail server: src/features/webhooks/kinds.test.ts'],
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
-  ['docs/benchmarks.md', 'npm run bench', 'minutes of load on all cores: bench/plot.test.ts'],
+  ['docs/benchmarks.md', 'npm run bench', 'minutes of load on all cores: bench/report.test.ts'],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
   ['docs/migrating.md', 'turnpike import', 'needs a file of LiteLLM: src/cli/import/import.test.ts'],
   ['docs/observability.md', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'starts another server: test/e2e/traces.test.ts'],
