@@ -47,8 +47,8 @@ const bundledNpm = [process.execPath, join(npmRoot, 'npm', 'bin', 'npm-cli.js')]
 
 for (const { version, command } of [
   { version: machineNode, command: ['npm', 'ci'] },
-  // It reads the lock, checks engines and runs the scripts; the files are there already, and are the same.
-  { version: process.version, command: [...bundledNpm, 'ci', '--dry-run'] },
+  // It reads the lock and checks engines. The files are there already, and npm runs scripts with the bundled Node.js always.
+  { version: process.version, command: [...bundledNpm, 'ci', '--dry-run', '--ignore-scripts'] },
 ]) {
   test(`npm ci in a clean clone prints at most ${MAX_LINES} lines on Node.js ${version}`, () => {
     const [program = '', ...words] = command

@@ -29,11 +29,12 @@ import {
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const STREAMS = 200
-const CALLERS = 10
+const CALLERS = 4
 const CALL_EVERY_MS = 100
 const PROCESSES = 3
 const WORDS = 6
-const WORD_EVERY_MS = 400
+/** Longer streams keep as many open at once with fewer begun. */
+const WORD_EVERY_MS = 700
 
 const slowWords: Script = async (call, reply) => {
   reply.bill({ promptTokens: 10, completionTokens: WORDS })

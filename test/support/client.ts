@@ -117,18 +117,30 @@ export async function getJson<T>(gateway: Gateway, key: string, path: string): P
 /** Far more than anything takes, also where processes stand still for seconds, since others have the cores. */
 const WITHIN_MS = 60_000
 
+const FIRST_PAUSE_MS = 25
+/** Each question costs two processes milliseconds, and many tests wait for half a minute until a lease has lapsed. */
+const LONGEST_PAUSE_MS = 500
+/** Of the time that it has taken so far. */
+const PAUSE_SHARE = 0.05
+
+/** Milliseconds until one looks again for what was not there after `waitedMs`. */
+export function pauseAfter(waitedMs: number): number {
+  return Math.min(Math.max(FIRST_PAUSE_MS, waitedMs * PAUSE_SHARE), LONGEST_PAUSE_MS)
+}
+
 /** Asks again until the answer is as wished. Rejects, and says the last one, when it is not after `withinMs`. */
 export async function eventually<T>(
   ask: () => Promise<T>,
   isThere: (value: T) => boolean,
   withinMs = WITHIN_MS,
 ): Promise<T> {
-  const until = performance.now() + withinMs
+  const begunAt = performance.now()
   for (;;) {
     const value = await ask()
     if (isThere(value)) return value
-    if (performance.now() > until) throw new Error(`Not so within ${withinMs} ms; at last: ${inspect(value)}`)
-    await sleep(25)
+    const waitedMs = performance.now() - begunAt
+    if (waitedMs > withinMs) throw new Error(`Not so within ${withinMs} ms; at last: ${inspect(value)}`)
+    await sleep(pauseAfter(waitedMs))
   }
 }
 
