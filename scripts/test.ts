@@ -10,13 +10,14 @@
  * time of every file.
  */
 import { execFileSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { globSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type PostgresServer, startPostgres } from '../test/support/process/postgres-server.ts'
 import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
 import { prepareTool, toolNames } from './kit/machine-tools.ts'
 import { ROOT } from './source-files.ts'
+import { makeMemoryFolder } from './test-run/memory-folder.ts'
 import { cpuSeconds } from './test-run/process-cpu.ts'
 import { startStalls } from './test-run/stalls.ts'
 import { type FileResult, type RunResult, runTestFiles } from './test-run/test-file-run.ts'
@@ -89,7 +90,12 @@ if (filters.length === 0) {
   execFileSync(process.execPath, [join(ROOT, 'scripts', 'bundle.ts')], { stdio: 'inherit' })
 }
 const { TURNPIKE_TEST_DATABASE_URL: _, ...surroundings } = process.env
-const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'), ...surroundings }
+const memory = makeMemoryFolder()
+const env = {
+  NODE_COMPILE_CACHE: join(tmpdir(), 'turnpike-test-cache'),
+  ...surroundings,
+  ...(memory !== undefined && { TURNPIKE_TEST_DATA: memory }),
+}
 
 const startedAt = performance.now()
 let lastLineAt: number | undefined
@@ -102,6 +108,7 @@ const secondsOf = (some: Iterable<TestTask>) => [...some].reduce((sum, { seconds
 const endStalls = options.includes('--stalls') ? startStalls() : undefined
 const failedFiles = await runAll()
 endStalls?.()
+if (memory !== undefined) rmSync(memory, { recursive: true, force: true })
 if (filters.length === 0) writeDurations(DURATIONS, durations())
 finish()
 

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { copyCurrentFile, createCurrentDatabase, type TestDatabase } from './current-databases.ts'
 import type { WantedKey } from './identity/gateway-keys.ts'
+import { dataRoot } from './process/data-root.ts'
 import { freePort } from './process/free-port.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
@@ -64,7 +65,9 @@ interface Launched {
 }
 
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
+  // Sandboxes of agents run programs in the data directory, which memory need not allow.
+  const root = options.config !== undefined && 'agents' in options.config ? tmpdir() : dataRoot
+  const folder = mkdtempSync(join(root, 'turnpike-test-'))
   const dataDir = options.dataDir ?? join(folder, 'data')
   const configFile = join(folder, 'turnpike.yaml')
   writeFileSync(

@@ -1,6 +1,5 @@
 /** For tests about SQLite itself, whatever the dialect of the pass. */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { OpenedDatabase } from '../../src/db/database.ts'
@@ -8,10 +7,11 @@ import { migrate } from '../../src/db/migrate.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/ledger/sqlite/store.ts'
 import { copyCurrentFile } from './current-databases.ts'
+import { dataRoot } from './process/data-root.ts'
 
 /** A path for a database in a folder that is removed after the test. */
 export async function temporaryPath(test: Pick<TestContext, 'after'>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
+  const folder = await mkdtemp(join(dataRoot, 'turnpike-test-'))
   test.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return join(folder, 'turnpike.db')
 }

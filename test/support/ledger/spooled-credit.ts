@@ -1,7 +1,6 @@
 /** Credit as a process has it: a ledger on a real SQLite file, the group commit, a spool in a real folder, the port. */
 
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { OpenedDatabase } from '../../../src/db/database.ts'
@@ -16,6 +15,7 @@ import { createCreditPort } from '../../../src/features/credit/port.ts'
 import { openSpool, type SpoolOptions } from '../../../src/features/credit/spool/spool.ts'
 import { keyCaller } from '../identity/caller.ts'
 import { testIds } from '../ids.ts'
+import { dataRoot } from '../process/data-root.ts'
 import { currentFile, temporarySqlite } from '../sqlite-file.ts'
 import { completionIdAt, completionRecord, ensureAccounts } from './completions.ts'
 
@@ -65,7 +65,7 @@ export async function spooledCredit(
 ) {
   const path = await currentFile(t)
   const database = await temporarySqlite(t, path)
-  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(tmpdir(), 'turnpike-spool-')))
+  const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(dataRoot, 'turnpike-spool-')))
   await ensureAccounts(database, [ACCOUNT])
   await createLedgerStore(database).commit({ units: [purchase(creditNanoUsd)] })
   const credit = openSpooledCredit(database, { ...options, dataDirectory })
