@@ -33,11 +33,14 @@ export type Durations = Readonly<Record<string, number>>
 
 /** The first that matches; of files that have not run on this machine. */
 const USUAL_SECONDS: readonly (readonly [RegExp, number])[] = [
+  [/^test\/e2e\/(?:clean-clone|openapi-contract)/, 300],
+  [/^test\/(?:faults\/(?:F16-crash-points|F25|rolling-restart)|browser\/(?:pages|operator))/, 180],
+  [/^test\/faults\/(?:F05-long|F16|crash-loop|random-scenarios|lapsed|rolling-upgrade|shared-port)/, 120],
   [
-    /^test\/e2e\/(?:clean-clone|openapi-contract|linear-requests|documentation\/(?:programs|webhooks))|^scripts\/new-provider/,
+    /^test\/e2e\/(?:agents(?:-handed-over|-workers)?\.|crash|linear-(?:requests|time)|hostile-bodies|rights-matrix)/,
     60,
   ],
-  [/^test\/faults\/(?:F05-long|F16|F25|crash-loop|random-scenarios|lapsed)/, 120],
+  [/^test\/(?:e2e\/documentation(?:\.|\/programs)|faults\/budget-levels|browser\/agent)|^scripts\/new-provider/, 60],
   [/^test\/(?:e2e\/agents|browser\/agents|contract\/recordings)|\/spool\/recovery|^scripts\/(?:record|build)/, 30],
   [/^test\/browser\//, 12],
   [/^test\/(?:e2e|faults|webhooks|sandbox|recordings)/, 15],
