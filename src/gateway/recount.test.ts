@@ -41,13 +41,13 @@ test('a prompt that cannot fit the window is rejected before anything is held', 
   const credit = fakeCredit()
   const model = { ...MODEL, contextWindow: 1000 }
   const count = counting(t)
-  const asked: (number | undefined)[] = []
-  const countWhole = (text: string, _timeoutMs: number, enough?: number) => {
-    asked.push(enough)
+  const asked: (readonly [timeoutMs: number, enough: number | undefined])[] = []
+  const countWhole = (text: string, timeoutMs: number, enough?: number) => {
+    asked.push([timeoutMs, enough])
     return count(text)
   }
   const { error } = await plane(() => ordinary(), { credit, model, countWhole }).ask(BODY)
-  assert.deepEqual(asked, [1000], 'more tokens than the window holds need not be counted')
+  assert.deepEqual(asked, [[3000, 1000]], 'more tokens than the window holds need not be counted')
   assert.deepEqual([error?.code, error?.status, error?.param], ['context_length_exceeded', 400, 'messages'])
   assert.deepEqual([credit.asks.length, credit.events], [0, []])
 })

@@ -222,6 +222,8 @@ export function isCountable({ bound }: WorstCase, named: Named): boolean {
 
 /** How long a request waits for an exact count. After that its upper bound applies. */
 const COUNT_TIMEOUT_MS = 500
+/** The timeout if the bound is so far above the window that the provider would probably refuse the prompt. */
+const LIKELY_TOO_LONG_TIMEOUT_MS = 3000
 /** The timeout if the client requests only the count: the first count loads the tokenizer. */
 const ASKED_COUNT_TIMEOUT_MS = 10_000
 
@@ -239,7 +241,8 @@ export async function recount(
   const window = promptWindow(input)
   const isExact = isCountable(worst, input)
   const enough = isExact ? window : window * FOREIGN_MARGIN
-  const counted = await countWhole(promptText(input.request), COUNT_TIMEOUT_MS, enough)
+  const timeoutMs = bound.tokens > window * FOREIGN_MARGIN ? LIKELY_TOO_LONG_TIMEOUT_MS : COUNT_TIMEOUT_MS
+  const counted = await countWhole(promptText(input.request), timeoutMs, enough)
   if (counted === undefined) return worst
   const least = isExact ? counted : counted / FOREIGN_MARGIN
   if (least > window) throw tooLong(input, Math.ceil(least))
