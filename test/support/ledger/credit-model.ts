@@ -135,7 +135,7 @@ interface Written {
 
 type Fact = MemoryLedger['facts'] extends Map<string, infer Value> ? Value : never
 
-/** Said of rows and refusals alone, whatever the rules say of alerts. */
+/** Said of rows, settings and refusals alone, whatever the rules say of alerts. */
 function* factsOf(ledger: MemoryLedger, written: Written): Iterable<Fact> {
   const { unit, applied } = written
   const account = ledger.accounts.get(accountOf(unit))
@@ -145,9 +145,13 @@ function* factsOf(ledger: MemoryLedger, written: Written): Iterable<Fact> {
   const ofCredit = { month, basis: 'credit', spent, limit: balance + spent } as const
   const ofAlerts = monthlyBudget === undefined ? ofCredit : ofBudget
   const isPrepaid = unit.terms.billing === 'prepaid'
+  const alerted = isPrepaid || monthlyBudget !== undefined ? thresholds : []
+  for (const threshold of unit.kind === 'settings' ? alerted : [])
+    if (percentReached(ofAlerts, threshold, spent) && !percentReached(ofAlerts, threshold, 0n))
+      yield { ...ofAlerts, event: 'usage.alert', threshold }
   for (const { kind, amount } of applied.rows) {
     if (kind !== 'charge') continue
-    for (const threshold of isPrepaid || monthlyBudget !== undefined ? thresholds : [])
+    for (const threshold of alerted)
       if (percentReached(ofAlerts, threshold, spent) && !percentReached(ofAlerts, threshold, spent - amount))
         yield { ...ofAlerts, event: 'usage.alert', threshold }
     if (isPrepaid && balance <= 0n && balance + amount > 0n)

@@ -164,6 +164,11 @@ export function alertsOfCharge(
   return usedUp ? [...alerts, creditExhausted(account, now)] : alerts
 }
 
+/** Returns the thresholds that spending has already reached when they or the budget are set: no later charge does. */
+export function alertsOfSettings(account: AccountState, terms: PlanTerms, now: number): readonly AlertRow[] {
+  return thresholdsReached(0n as NanoUsd, { account, terms }, now)
+}
+
 function thresholdsReached(
   spentBefore: NanoUsd,
   { account, terms }: { readonly account: AccountState; readonly terms: PlanTerms },

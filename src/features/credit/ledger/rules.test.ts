@@ -639,6 +639,18 @@ test('an alert comes with the charge that reaches its threshold, once a month, o
   assert.equal(alertsOf(on).length, 6)
 })
 
+test('a budget below what is spent already comes with the alerts that no later charge would reach', () => {
+  const on = bench(10_000n)
+  on.run(settings({ alertThresholds: [] }))
+  spend(on, 1, 85)
+  on.run(settings({ monthlyBudgetNanoUsd: 0n }))
+  on.run(settings({ monthlyBudgetNanoUsd: 100n, alertThresholds: [50, 80, 100] }))
+  assert.deepEqual(alertsOf(on), ['budget 50% 85/100', 'budget 80% 85/100'])
+  on.run(settings({}))
+  on.run(touch())
+  assert.equal(alertsOf(on).length, 2)
+})
+
 test('without a budget alerts are of the credit that there was this month; billed afterwards there are none', () => {
   const on = bench(100n)
   spend(on, 1, 50)

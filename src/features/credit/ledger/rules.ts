@@ -5,7 +5,15 @@ import type { NanoUsd } from '../../../domain/money.ts'
 import { monthNumber } from '../../../lib/time.ts'
 import { budgetAlertsOfCharge, chargedBudgets } from './budget-rules.ts'
 import { applyExtend, applyHold } from './hold-rules.ts'
-import { alertsOfCharge, atLeastZero, keyInMonth, LATE_SETTLEMENT, moveCredit, rollOverMonth } from './movements.ts'
+import {
+  alertsOfCharge,
+  alertsOfSettings,
+  atLeastZero,
+  keyInMonth,
+  LATE_SETTLEMENT,
+  moveCredit,
+  rollOverMonth,
+} from './movements.ts'
 import {
   type AccountState,
   ALREADY,
@@ -87,6 +95,7 @@ function applySettings(unit: SettingsUnit | TouchUnit, snapshot: Snapshot, now: 
     ...NOTHING,
     account: changed(account, snapshot),
     rows: current.rows,
+    alerts: unit.kind === 'touch' ? NOTHING.alerts : alertsOfSettings(account, unit.terms, now),
     outcome: { kind: 'touched', view: viewOf(account) },
   }
 }
