@@ -1,5 +1,6 @@
 /** Composes identities: keys, tokens of devices, sessions, sign-in, and the dispatch of credentials. */
 import type { FastifyInstance } from 'fastify'
+import { asTyped, invocation } from '../cli/invocation.ts'
 import type { Config } from '../config/schema.ts'
 import { deriveKey } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
@@ -96,7 +97,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       const { sessionOf, tokenExpiresAt } = authentication
       const { accountsOf } = parts.people
       const hasIdentityProviders = input.config.auth.providers.length > 0
-      const installation = { version: input.version, hasIdentityProviders }
+      const installation = { version: input.version, commandLine: invocation(), hasIdentityProviders }
       await app.register(meRoutes({ ...deps, ...installation, sessionOf, tokenExpiresAt, accountsOf }))
       await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
       const { publicUrl, eraseContent } = provisioning(input, parts)
@@ -201,7 +202,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
       signer,
       publicUrl,
       redeemLink: (token) => redeemSignInLink(db, token, runtime.now()),
-      linkRefused: () => renderOutcome(LINK_REFUSED),
+      linkRefused: () => renderOutcome({ ...LINK_REFUSED, text: asTyped(LINK_REFUSED.text) }),
       localPath,
       accountsOf: people.accountsOf,
       ownerOf: people.ownerOf,
@@ -215,6 +216,7 @@ async function addRoutes(server: FastifyInstance, input: IdentityInput, parts: P
       people,
       activation: parts.activation,
       choices: choices(config.auth.providers),
+      commandLine: invocation(),
       localPath,
       dashboard: await readDashboard(input.dashboardFolder ?? DASHBOARD_FOLDER),
       onError,
@@ -247,6 +249,6 @@ async function addSignIn(server: FastifyInstance, input: IdentityInput, parts: P
 
 const LINK_REFUSED = {
   title: 'This link is no longer valid',
-  text: 'It is incorrect, older than 15 minutes, or already used. The command "turnpike login-link" prints another one.',
+  text: "It is incorrect, older than 15 minutes, or already used. The command 'turnpike login-link' prints another one.",
   action: { href: '/sign-in', label: 'Sign in' },
 }

@@ -75,6 +75,8 @@ test('a gateway under npm ends with the shell between them, and prints its own p
     60_000,
   )
   assert.ok(!again.output().includes('shown only once'))
+  const [, url = ''] = / is running at (\S+)\n/.exec(again.output()) ?? []
+  assert.match(await (await fetch(`${url}/sign-in`)).text(), /<code>npx turnpike login-link<\/code>/)
   again.child.kill('SIGKILL')
   await again.exited
 })

@@ -10,6 +10,8 @@ export interface Me {
   readonly role: string
   readonly rights: ReadonlySet<string>
   readonly version: string
+  /** How the command line is called where this gateway is installed. */
+  readonly commandLine: string
 }
 
 export const meQuery = queryOptions({
@@ -19,7 +21,8 @@ export const meQuery = queryOptions({
     const [session, me] = await Promise.all([readSession(), take(api.GET('/v1/me'))])
     const { user, accounts, role } = session
     const rights = new Set(me.credential.scopes)
-    return { user, accounts, role, account: me.account, rights, version: me.version }
+    const { account, version, command_line: commandLine } = me
+    return { user, accounts, role, account, rights, version, commandLine }
   },
 })
 

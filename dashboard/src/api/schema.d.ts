@@ -9446,6 +9446,8 @@ export interface operations {
                         }[];
                         /** @description Version of the gateway. */
                         version: string;
+                        /** @description How the command line is called where the gateway is installed, such as `npx turnpike`. */
+                        command_line: string;
                         /** @description Whether people can sign in with an identity provider, and can therefore be invited. */
                         identity_providers: boolean;
                     };

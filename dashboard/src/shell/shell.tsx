@@ -1,9 +1,12 @@
 /** What stands around every view: the way to all others, who is signed in, and what is left of the credit. */
+
 import { type ErrorComponentProps, Outlet, useRouterState } from '@tanstack/react-router'
 import { Compass, Menu as MenuIcon, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useMe } from '../api/me.ts'
 import { Announcer } from '../ui/announcer.tsx'
 import { IconButton, LinkButton } from '../ui/button.tsx'
+import { CommandLine } from '../ui/code.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty, Failed, SkeletonRows } from '../ui/states.tsx'
 import { AccountMenu } from './account-menu.tsx'
@@ -56,7 +59,9 @@ export function Shell() {
         <OfflineBanner />
         <SandboxBanner />
         <main id="view" tabIndex={-1} className="min-w-0 flex-1 px-3 py-6 outline-none sm:px-6 lg:px-8">
-          <Outlet />
+          <CommandLine value={useMe().commandLine}>
+            <Outlet />
+          </CommandLine>
         </main>
       </div>
       <Suspense>

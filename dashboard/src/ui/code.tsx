@@ -1,4 +1,4 @@
-import { useId, useState } from 'react'
+import { createContext, useContext, useId, useState } from 'react'
 import { classNames } from './class-names.ts'
 import { CopyButton } from './copy.tsx'
 import { Tabs } from './tabs.tsx'
@@ -86,4 +86,25 @@ function CodeText({ code, label, maxHeight }: CodeTextProps) {
       </pre>
     </div>
   )
+}
+
+// Commands of Turnpike's command line, as they are typed where this gateway is installed.
+
+/** What stands for `turnpike`: `npx turnpike`, for example. */
+export const CommandLine = createContext('turnpike')
+
+/** @param command With `turnpike`, at its start or after a pipe. */
+export function useAsTyped(command: string): string {
+  return command.replace(/(^|\| )turnpike (?=[a-z])/, `$1${useContext(CommandLine)} `)
+}
+
+type CommandBlockProps = Pick<CodeBlockProps, 'label' | 'className'> & { readonly command: string }
+
+export function CommandBlock({ command, ...rest }: CommandBlockProps) {
+  return <CodeBlock code={useAsTyped(command)} language="Shell" {...rest} />
+}
+
+/** A command in a sentence. */
+export function InlineCommand({ command }: { readonly command: string }) {
+  return <code className="font-mono text-sm">{useAsTyped(command)}</code>
 }

@@ -1,11 +1,12 @@
 /** What stands where data is not there: not yet, not any, not for this person, or not because something went wrong. */
+
 import { CircleAlert, Inbox, Lock, type LucideIcon, RefreshCw } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { problemOf } from '../api/problem.ts'
 import { plural } from '../lib/format.ts'
 import { Button } from './button.tsx'
 import { classNames } from './class-names.ts'
-import { CodeBlock } from './code.tsx'
+import { CommandBlock } from './code.tsx'
 import { CopyableId } from './copy.tsx'
 
 /** What of a query is needed: those of TanStack Query have it, and `usePages` gives it. */
@@ -53,7 +54,7 @@ export interface EmptyProps {
   readonly children?: ReactNode
   /** One button or link. */
   readonly action?: ReactNode
-  /** One line for a terminal. */
+  /** One line for a terminal; `turnpike` as in `useAsTyped`. */
   readonly command?: string
   readonly className?: string
 }
@@ -64,7 +65,7 @@ export function Empty({ icon = Inbox, title, children, action, command, classNam
       {children !== undefined && <p className="text-soft">{children}</p>}
       {action}
       {command !== undefined && (
-        <CodeBlock code={command} language="Shell" label={`Command: ${title}`} className="w-full max-w-xl text-left" />
+        <CommandBlock command={command} label={`Command: ${title}`} className="w-full max-w-xl text-left" />
       )}
     </Notice>
   )

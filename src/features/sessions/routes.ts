@@ -95,6 +95,8 @@ interface MeDeps extends FeatureDeps {
   readonly accountsOf: (userId: UserId) => Promise<readonly Membership[]>
   /** Of the gateway. */
   readonly version: string
+  /** How the command line is called where this gateway is installed. */
+  readonly commandLine: string
   /** Whether people can sign in with an identity provider. */
   readonly hasIdentityProviders: boolean
 }
@@ -126,6 +128,9 @@ const meSchema = {
         description: 'Accounts that the person can switch to. A key or token has only its own account.',
       }),
       version: Type.String({ description: 'Version of the gateway.' }),
+      command_line: Type.String({
+        description: 'How the command line is called where the gateway is installed, such as `npx turnpike`.',
+      }),
       identity_providers: Type.Boolean({
         description: 'Whether people can sign in with an identity provider, and can therefore be invited.',
       }),
@@ -156,6 +161,7 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         rights: [...caller.scopes],
         accounts: [...(accounts ?? [{ id: account.id, name: account.name, role: caller.role ?? null }])],
         version: deps.version,
+        command_line: deps.commandLine,
         identity_providers: deps.hasIdentityProviders,
       }
     })

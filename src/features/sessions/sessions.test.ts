@@ -216,7 +216,7 @@ test('GET /v1/me describes a key and a session', async (t) => {
   assert.ok(ofKey.credential.scopes.includes('members') && !ofKey.credential.scopes.includes('operator'))
   assert.deepEqual(ofKey.rights, ofKey.credential.scopes)
   assert.deepEqual(ofKey.accounts, [{ id: accountId, name: 'Acme', role: null }])
-  assert.deepEqual([ofKey.version, ofKey.identity_providers], ['0.0.0', false])
+  assert.deepEqual([ofKey.version, ofKey.command_line, ofKey.identity_providers], ['0.0.0', 'turnpike', false])
   const who = await browser(await person(accountId, 'developer'))
   const answer = await ask('GET', '/v1/me', { token: await token(who) })
   const { credential, account: shown, user, role } = answer.json()

@@ -45,6 +45,8 @@ export interface PagesDeps {
   readonly activation: ActivationPort
   /** The sign-in options, in order. */
   readonly choices: readonly SignInChoice[]
+  /** How the command line is called where the gateway is installed. */
+  readonly commandLine: string
   /** Reduces a requested address to a local path. */
   readonly localPath: (asked: unknown) => string
   /** Undefined if the dashboard is not built. */

@@ -4,6 +4,7 @@ import { type Html, html, type Membership, renderAccountChoice, renderPage, rend
 
 interface SignInView {
   readonly choices: readonly SignInChoice[]
+  readonly commandLine: string
   /** Local path to continue to. Undefined: the default of `/auth/…`. */
   readonly next: string | undefined
   /** A session that must be confirmed by another sign-in. */
@@ -12,25 +13,26 @@ interface SignInView {
   readonly isInsecure: boolean
 }
 
-export function renderSignIn({ choices, next, again, isInsecure }: SignInView): string {
+export function renderSignIn({ choices, commandLine, next, again, isInsecure }: SignInView): string {
   const content = html`<h1>${again === undefined ? 'Sign in' : 'Sign in again'}</h1>
 ${again !== undefined && html`<p class="lead">You are signed in as ${again.email}, but not recently. Sign in again to connect a device.</p>`}
 ${isInsecure && INSECURE}
-${renderChoices(choices, next === undefined ? {} : { next })}`
+${choices.length === 0 ? renderByLink(commandLine) : renderChoices(choices, next === undefined ? {} : { next })}`
   return renderPage({ title: again === undefined ? 'Sign in' : 'Sign in again', content })
 }
 
 const INSECURE = html`<p class="warning">Browsers store no sign-in over plain HTTP, except at
 <code>localhost</code>. Open this page over HTTPS.</p>`
 
-const BY_LINK = html`<p>This installation has no identity provider. Its operator creates a sign-in link in the terminal, which works
+const renderByLink = (
+  commandLine: string,
+) => html`<p>This installation has no identity provider. Its operator creates a sign-in link in the terminal, which works
 once, within 15 minutes:</p>
-<p><code>turnpike login-link</code></p>
+<p><code>${commandLine} login-link</code></p>
 <p class="hint">Open the link in this browser to continue to the page that you requested.</p>`
 
 /** Links, not forms: `form-action` of the content security policy also blocks redirects of forms to other origins. */
 function renderChoices(choices: readonly SignInChoice[], carried: Readonly<Record<string, string>>): Html {
-  if (choices.length === 0) return BY_LINK
   const query = new URLSearchParams(carried).toString()
   const links = choices.map(({ slug, name }) => {
     const href = `/auth/${encodeURIComponent(slug)}${query === '' ? '' : `?${query}`}`

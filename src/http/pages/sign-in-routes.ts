@@ -24,15 +24,15 @@ export function signInPageRoutes(app: FastifyInstance, deps: PagesDeps): void {
     const next = asked === undefined ? undefined : deps.localPath(asked)
     const session = await deps.sessions.find(request.headers.cookie)
     const isInsecure = isInsecureRequest(request)
-    const { choices } = deps
+    const { choices, commandLine } = deps
     if (session === undefined) {
       // One-time links do not carry `next`.
       if (next !== undefined && choices.length === 0) reply.header('set-cookie', nextCookie(next))
-      return sendPage(reply, renderSignIn({ choices, next, isInsecure }))
+      return sendPage(reply, renderSignIn({ choices, commandLine, next, isInsecure }))
     }
     if (next === undefined) return sendPage(reply, renderSignedIn(session))
     if (isFresh(session, deps.now())) return reply.redirect(next, 303)
-    return sendPage(reply, renderSignIn({ choices, next, again: session, isInsecure }))
+    return sendPage(reply, renderSignIn({ choices, commandLine, next, again: session, isInsecure }))
   })
   app.get('/app/sign-in', async (request, reply) => {
     const session = await deps.sessions.find(request.headers.cookie)

@@ -8,7 +8,7 @@ export interface FailureHelp {
   readonly link?: { readonly to: string; readonly label: string }
 }
 
-const OPERATOR = 'Ask the operator of this gateway; `turnpike doctor` shows what is missing.'
+const OPERATOR = 'Ask the operator of this gateway, where the command `doctor` shows what is missing.'
 const MORE = 'Its work so far is kept: send a follow-up to continue.'
 
 type Code = NonNullable<Agent['error']>['code']

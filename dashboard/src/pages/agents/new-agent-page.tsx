@@ -8,7 +8,7 @@ import { problemOf } from '../../api/problem.ts'
 import { formatPrice } from '../../lib/format.ts'
 import { toast } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
-import { CodeBlock } from '../../ui/code.tsx'
+import { CodeBlock, CommandBlock } from '../../ui/code.tsx'
 import { Combobox, type ComboboxOption } from '../../ui/form/combobox.tsx'
 import { NumberField, TextArea, TextField } from '../../ui/form/field.tsx'
 import { Form } from '../../ui/form/form.tsx'
@@ -110,7 +110,7 @@ function Unavailable() {
       <p className="text-soft">
         Ask the operator of this gateway. This command shows what is missing, and tries again:
       </p>
-      <CodeBlock code="turnpike doctor" language="Shell" label="Command that checks the requirements of agents" />
+      <CommandBlock command="turnpike doctor" label="Command that checks the requirements of agents" />
     </div>
   )
 }

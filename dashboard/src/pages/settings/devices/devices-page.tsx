@@ -6,7 +6,7 @@ import { useCan, useMe } from '../../../api/me.ts'
 import type { paths } from '../../../api/schema.d.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
-import { CodeBlock } from '../../../ui/code.tsx'
+import { CommandBlock } from '../../../ui/code.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { Segmented } from '../../../ui/form/segmented.tsx'
 import { Card, Page, Section } from '../../../ui/page.tsx'
@@ -100,11 +100,7 @@ function HowToConnect() {
           Run this on your machine. It shows a code: compare it in the browser, and approve. Editors with Turnpike
           support do the same from their menu.
         </p>
-        <CodeBlock
-          label="Command that connects a terminal"
-          language="Shell"
-          code={`turnpike login --url ${location.origin}`}
-        />
+        <CommandBlock label="Command that connects a terminal" command={`turnpike login --url ${location.origin}`} />
         <p className="text-soft">
           Your device already shows a code?{' '}
           <a href="/activate" className="font-medium text-accent underline underline-offset-2">

@@ -44,7 +44,7 @@ function Instances() {
             <VersionNotice instances={instances} />
             <InstancesTable
               instances={instances}
-              empty={<Empty icon={Server} title="No process has reported yet" command="turnpike status" />}
+              empty={<Empty icon={Server} title="No process has reported yet" command="turnpike doctor" />}
             />
             <LoadMore pages={pages} noun="instance" />
           </div>

@@ -1,8 +1,10 @@
 /** The settings of a provider that is stored in the database: key, address, weight, limit, whether it is used. */
+
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
+import { InlineCommand } from '../../../ui/code.tsx'
 import { ConfirmDialog, Sheet } from '../../../ui/dialog.tsx'
 import { NumberField, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
@@ -63,7 +65,7 @@ function Overridden({ name, isStored }: { readonly name: string; readonly isStor
   return (
     <Notice tone="warn" title="Set in the configuration file or the environment">
       {isStored ? 'They have precedence over what is stored here, which is not in force. ' : 'Change it there. '}
-      <code className="font-mono text-sm">turnpike config explain providers.{name}</code> shows where.
+      <InlineCommand command={`turnpike config explain providers.${name}`} /> shows where.
     </Notice>
   )
 }
