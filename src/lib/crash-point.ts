@@ -44,14 +44,22 @@ const WORK_CRASH_POINTS = [
 ] as const
 export type CrashPoint = (typeof CRASH_POINTS)[number] | (typeof WORK_CRASH_POINTS)[number]
 
-let listener: ((point: CrashPoint) => void) | undefined
+interface Shared {
+  listener: ((point: CrashPoint) => void) | undefined
+}
+
+/** Such a module loads this one from its source, the program perhaps from the bundle: both find the same listener. */
+const SHARED = Symbol.for('turnpike.crash-point')
+const global: typeof globalThis & { [SHARED]?: Shared } = globalThis
+global[SHARED] ??= { listener: undefined }
+const shared: Shared = global[SHARED]
 
 /** Reports that the program has reached a point. */
 export function reach(point: CrashPoint): void {
-  if (listener !== undefined) listener(point)
+  if (shared.listener !== undefined) shared.listener(point)
 }
 
 /** Sets the only listener; undefined removes it. */
 export function onReach(listen: ((point: CrashPoint) => void) | undefined): void {
-  listener = listen
+  shared.listener = listen
 }

@@ -8,6 +8,8 @@ import { onReach } from '../../../src/lib/crash-point.ts'
 const wanted = process.env['TURNPIKE_TEST_CRASH_AT']
 const signal = process.env['TURNPIKE_TEST_CRASH_SIGNAL'] === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL'
 let left = Number(process.env['TURNPIKE_TEST_CRASH_AFTER'] ?? 1)
+/** With it the program would start from its sources, for more than twice the CPU time. */
+delete process.env['NODE_OPTIONS']
 
 if (wanted !== undefined) {
   onReach((point) => {

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CrashPoint } from '../../../src/lib/crash-point.ts'
 
+const CACHE = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'turnpike')
 const CRASH_AT = pathToFileURL(join(import.meta.dirname, 'crash-at.ts')).href
 
 /** Environment of a gateway process that is killed when it gets to `point` for the `times`-th time. */
 export function crashAt(point: CrashPoint, times = 1): Readonly<Record<string, string>> {
   return {
     NODE_OPTIONS: `--import=${CRASH_AT}`,
+    NODE_COMPILE_CACHE: CACHE,
     TURNPIKE_TEST_CRASH_AT: point,
     TURNPIKE_TEST_CRASH_AFTER: String(times),
   }
