@@ -16,11 +16,18 @@ generate:docs\` writes the tables from the registry (\`src/providers/\`), the ca
 [operation](operations.md#provider-health) for its health.
 
 A host that is not in this list needs no code if it speaks one of the protocols: set \`protocol\` and \`base_url\` in the
-configuration file.
+configuration file, and the [models](models.md#your-own-entries) that it serves, with a price, which may be 0. Without a
+model nothing is sent to it.
 
 \`\`\`yaml
 providers:
   local: { protocol: openai, base_url: "http://10.1.2.3:8000/v1" }
+models:
+  - id: our-coder
+    capabilities: { function_calling: true }       # coding clients and agents need it
+    context_window: 131072
+    pricing: { input_per_million: 0, output_per_million: 0 }
+    deployments: [{ provider: local, model: qwen3-coder }]
 \`\`\`
 
 ## Hosts
