@@ -46,6 +46,11 @@ export function databaseUnavailable(cause: unknown): GatewayError {
   })
 }
 
+/** PostgreSQL cannot store U+0000 in a text. SQLite could: it is refused there, too, so that what works on one works on both. */
+export function textWithNull(cause?: unknown): GatewayError {
+  return new GatewayError('invalid_value', 'A text has the character U+0000 in it.', { cause })
+}
+
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html), or their classes, that a retry may clear. */
 const TRANSIENT_CLASSES: ReadonlySet<string> = new Set([
   '08', // no connection

@@ -128,6 +128,18 @@ test('a transaction sees its own writes, others do not until it has ended', asyn
   assert.deepEqual(await names(database), ['a'])
 })
 
+test('a text with U+0000 is refused as on PostgreSQL, which cannot store it', async (t) => {
+  const database = await temporarySqlite(t)
+  const { db } = database
+  const row = account('a')
+  const writing = db.insertInto('account').values({ ...row, name: 'a\0b' })
+  await assert.rejects(writing.execute(), { code: 'invalid_value' })
+  await assert.rejects(db.selectFrom('account').where('name', '=', '\0').select('id').execute(), {
+    code: 'invalid_value',
+  })
+  assert.deepEqual(await names(database), [])
+})
+
 test('what fails inside a transaction takes all of it back, and the next writer gets its turn', async (t) => {
   const database = await temporarySqlite(t)
   const { db } = database

@@ -9,8 +9,7 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { GatewayError } from '../../domain/errors.ts'
-import { DatabaseError, isConnectionLost } from '../failure.ts'
+import { DatabaseError, isConnectionLost, textWithNull } from '../failure.ts'
 import type { SqlValue } from '../sqlite/message.ts'
 import type { PostgresPool, PostgresSession } from './pool.ts'
 
@@ -65,17 +64,13 @@ function createConnection(session: PostgresSession): PooledConnection {
         return query.kind === 'SelectQueryNode' ? { rows: result } : { rows: result, numAffectedRows: BigInt(changes) }
       } catch (error) {
         this.isBroken ||= isConnectionLost(error)
-        throw error instanceof DatabaseError && error.sqlState === INVALID_TEXT ? invalidText(error) : error
+        throw error instanceof DatabaseError && error.sqlState === INVALID_TEXT ? textWithNull(error) : error
       }
     },
     streamQuery() {
       throw new Error('Results are not streamed: read them in pages.')
     },
   }
-}
-
-function invalidText(cause: DatabaseError): GatewayError {
-  return new GatewayError('invalid_value', 'A text has the character U+0000 in it.', { cause })
 }
 
 /** Rejects what SQLite cannot bind, so that what works on one works on both. */

@@ -168,6 +168,7 @@ test('an invalid body is 400 with the name of the field', async (t) => {
     [{}, 'name', 'missing_field'],
     [{ name: 5 }, 'name', 'invalid_type'],
     [{ name: '' }, 'name', 'out_of_range'],
+    [{ name: 'a\u0000b' }, 'name', 'invalid_value'],
     [{ name: 'x', account_id: 'acc_b' }, 'account_id', 'unknown_field'],
     [{ name: 'x', key: 'tp_mine' }, 'key', 'unknown_field'],
     [{ name: 'x', scopes: ['chat', 'root'] }, 'scopes[1]', 'invalid_value'],

@@ -54,7 +54,7 @@ const RIGHTS = {
   ),
   ...TAG_FIELDS,
 }
-const Name = Type.String({ minLength: 1, maxLength: 100 })
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$' })
 
 const CHANGED = { ...RIGHTS, budgets: Type.Optional(BudgetsInput) }
 export const KeyCreate = Type.Object(

@@ -34,7 +34,7 @@ const manage = { scope: 'teams' } as const
 const tags = ['Teams']
 const closed = { additionalProperties: false }
 
-const Name = Type.String({ minLength: 1, maxLength: 100 })
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$' })
 const Role = oneOf(TEAM_ROLES, { description: 'admin: decides who is in it. member: uses it. viewer: sees it.' })
 
 const SETTINGS = {
