@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { freePort } from '../test/support/process/free-port.ts'
 import { MODELS } from './bench-config.ts'
 import { startServer } from './processes.ts'
-import type { Candidate, Started } from './targets.ts'
+import { ANY_KEY, type Candidate, type Started } from './targets.ts'
 
 /** As published in npm and PyPI; docs/benchmarks.md names them, too. */
 export const PEER_VERSIONS = { Portkey: '1.15.2', LiteLLM: '1.108.7' } as const
@@ -49,7 +49,7 @@ async function startPortkey(upstreamPort: number): Promise<Started> {
   return { ...started, headers }
 }
 
-/** One worker, no database, no key, with the settings that its documentation gives for production. */
+/** One worker, no database, one key, with the environment that its documentation gives for production. */
 async function startLitellm(upstreamPort: number): Promise<Started> {
   const port = await freePort()
   const file = join(FOLDER, 'litellm.yaml')
@@ -60,7 +60,12 @@ async function startLitellm(upstreamPort: number): Promise<Started> {
   }))
   writeFileSync(file, JSON.stringify({ model_list: models, litellm_settings: { telemetry: false } }))
   const args = ['--config', file, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1']
-  const env = { LITELLM_MODE: 'PRODUCTION', LITELLM_LOG: 'ERROR', LITELLM_LOCAL_MODEL_COST_MAP: 'True' }
+  const env = {
+    LITELLM_MODE: 'PRODUCTION',
+    LITELLM_LOG: 'ERROR',
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True', // no download at the start
+    LITELLM_MASTER_KEY: ANY_KEY, // it does not start without one
+  }
   const command = join(VENV, 'bin', 'litellm')
   return await startServer({ command, args, env, port, readyPath: '/health/liveliness', logFile: logFile('litellm') })
 }

@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const READY_POLL_MS = 20
 const READY_WITHIN_MS = 120_000
+/** Characters of the log of a server that does not start. */
+const LOGGED_REASON = 500
 
 export interface BenchProcess {
   readonly pid: number
@@ -48,7 +50,7 @@ export async function startServer(server: ServerCommand): Promise<BenchProcess> 
     failed = error
   })
   const stop = (): void => {
-    if (child.pid === undefined || child.exitCode !== null) return
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
     process.kill(-child.pid, 'SIGKILL')
   }
   process.once('exit', stop)
@@ -59,7 +61,8 @@ export async function startServer(server: ServerCommand): Promise<BenchProcess> 
   ) {
     if (failed === undefined && child.exitCode === null && performance.now() < until) continue
     stop()
-    throw new Error(`${command} does not answer on port ${port}: ${failed?.message ?? readFileSync(logFile, 'utf8')}`)
+    const reason = failed?.message ?? readFileSync(logFile, 'utf8').trimEnd().slice(-LOGGED_REASON)
+    throw new Error(`${command} does not answer on port ${port}: ${reason}`)
   }
   return { pid: child.pid ?? 0, port, stop }
 }

@@ -32,7 +32,7 @@ import {
   type Verdict,
   withTolerance,
 } from './report.ts'
-import { ownCandidates, type StartedTarget, startTimed } from './targets.ts'
+import { ANY_KEY, ownCandidates, type StartedTarget, startTimed } from './targets.ts'
 
 export interface TableOptions {
   readonly quick: boolean
@@ -265,7 +265,7 @@ async function measureIdleStreams(stage: Stage): Promise<void> {
   for (const { name, start: begin } of ownCandidates({ upstreamPort: stage.upstream.port, postgres: undefined })) {
     if (name !== FORWARDER && name !== TURNPIKE) continue
     const started = await begin()
-    const key = (await started.key?.()) ?? 'sk-bench'
+    const key = (await started.key?.()) ?? ANY_KEY
     const kib = await attempt(stage, figure, () => kibPerStream({ ...started, name, key }))
     if (kib !== undefined) values[name] = kib
     await started.stop()

@@ -11,6 +11,8 @@ import { nginxVersion, startNginx } from './nginx.ts'
 import { percentile, start } from './processes.ts'
 import { FORWARDER, TURNPIKE } from './report.ts'
 
+/** What is sent to targets that make no keys. */
+export const ANY_KEY = 'sk-bench'
 const TIMED_STARTS = 3
 /** A target that takes longer is started only once. */
 const LONG_START_MS = 5_000
@@ -26,7 +28,7 @@ export interface Candidate {
 export interface Started {
   readonly pid: number
   readonly port: number
-  /** Undefined: any key is accepted. */
+  /** Undefined: it takes `ANY_KEY`. */
   readonly key?: () => Promise<string>
   readonly headers?: Readonly<Record<string, string>>
   /** The main process of a database server that works for it alone. */
@@ -48,7 +50,7 @@ export async function startTimed({ name, start: begin }: Candidate): Promise<Sta
     const started = await begin()
     times.push(performance.now() - startedAt)
     if (times.length === TIMED_STARTS || (times[0] ?? 0) > LONG_START_MS) {
-      const key = (await started.key?.()) ?? 'sk-bench'
+      const key = (await started.key?.()) ?? ANY_KEY
       return { ...started, name, key, startMs: percentile(times, 50) }
     }
     await started.stop()
