@@ -25,7 +25,7 @@ export default defineConfig({
           groups: [
             { name: 'react', test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/ },
             { name: 'icons', test: /node_modules[\\/]lucide-react[\\/]/ },
-            { name: 'router', test: /node_modules[\\/]@tanstack[\\/]/ },
+            { name: 'router', test: /node_modules[\\/]@tanstack[\\/](?!react-virtual|virtual-core)/ },
           ],
         },
       },

@@ -1,6 +1,6 @@
 /** Rows and columns; below `md` one card a row. A row that leads somewhere is a real link. */
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
-import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { memo, type ReactNode, useRef } from 'react'
 import type { Density, TableView } from '../../lib/table-view.ts'
 import { AppLink, type LinkTarget } from '../app-link.tsx'
 import { classNames } from '../class-names.ts'
@@ -8,6 +8,8 @@ import { BELOW_MD, useMediaQuery } from '../media-query.ts'
 import { Empty } from '../states.tsx'
 import { isInCards, primaryOf, useTableView, type ViewColumn } from './table-view.ts'
 import { ViewMenu } from './table-view-menu.tsx'
+import { useVisibleRows } from './visible-rows.ts'
+import { useColumnWidths, useOverflow } from './widths.ts'
 
 export interface Column<Row> extends ViewColumn {
   readonly cell: (row: Row) => ReactNode
@@ -75,10 +77,16 @@ function shownOf<Row>(columns: readonly Column<Row>[], view: TableView): readonl
   })
 }
 
+/** Of a row with one line, in CSS pixels. */
+const ROW_HEIGHTS = { compact: 36, comfortable: 44 } as const
+
 function Grid<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, totals, className } = props
+  const { label, columns, rows, rowKey, totals, className, density = 'compact' } = props
   const frame = useRef<HTMLDivElement>(null)
+  const body = useRef<HTMLTableSectionElement>(null)
   const overflows = useOverflow(frame)
+  const { slots, isPartial, ...list } = useVisibleRows(body, { rows, rowKey, rowHeight: ROW_HEIGHTS[density] })
+  const widths = useColumnWidths(frame, { isFixed: isPartial, columns, density, slots })
   return (
     // biome-ignore lint/a11y/useSemanticElements: a <section> would be a landmark for every table
     <div
@@ -92,29 +100,59 @@ function Grid<Row>(props: TableProps<Row>) {
         className,
       )}
     >
-      <table className="w-full border-separate border-spacing-0">
+      <table
+        aria-rowcount={isPartial ? rows.length + 1 : undefined}
+        className={classNames('w-full border-separate border-spacing-0', widths && 'table-fixed')}
+      >
         <caption className="sr-only">{label}</caption>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <HeaderCell
-                key={column.id}
-                column={column}
-                sort={props.sort}
-                onSort={props.onSort}
-                isPinned={overflows && column === primaryOf(columns)}
+        <Header table={props} widths={widths} isPinned={overflows} />
+        <tbody ref={body} onFocus={list.onFocus}>
+          {slots.map((slot) =>
+            'row' in slot ? (
+              <GridRow
+                key={slot.key}
+                row={slot.row}
+                table={props}
+                isPinned={overflows}
+                index={isPartial ? slot.index : undefined}
+                measure={list.measure}
               />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <GridRow key={rowKey(row)} row={row} table={props} isPinned={overflows} />
-          ))}
+            ) : (
+              // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
+              <tr key={slot.key} aria-hidden="true">
+                <td style={{ height: slot.height }} className="p-0" />
+              </tr>
+            ),
+          )}
         </tbody>
         {totals !== undefined && <Totals columns={columns} totals={totals} />}
       </table>
     </div>
+  )
+}
+
+interface HeaderProps<Row> {
+  readonly table: TableProps<Row>
+  readonly widths: ReadonlyMap<string, number> | undefined
+  readonly isPinned: boolean
+}
+
+function Header<Row>({ table: { columns, sort, onSort }, widths, isPinned }: HeaderProps<Row>) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => (
+          <HeaderCell
+            key={column.id}
+            column={column}
+            sort={sort}
+            onSort={onSort}
+            isPinned={isPinned && column === primaryOf(columns)}
+            width={widths?.get(column.id)}
+          />
+        ))}
+      </tr>
+    </thead>
   )
 }
 
@@ -123,18 +161,22 @@ interface HeaderCellProps<Row> {
   readonly sort: Sort | undefined
   readonly onSort: ((sort: Sort) => void) | undefined
   readonly isPinned: boolean
+  /** In CSS pixels, where it is fixed. */
+  readonly width: number | undefined
 }
 
 /** Stays where it is while the others are scrolled. */
 const PINNED = 'left-0 shadow-[1px_0_0_var(--line)]'
 
-function HeaderCell<Row>({ column, sort, onSort, isPinned }: HeaderCellProps<Row>) {
+function HeaderCell<Row>({ column, sort, onSort, isPinned, width }: HeaderCellProps<Row>) {
   const { id, header, align, sortable } = column
   const direction = sort?.id === id ? sort.direction : undefined
   const canSort = sortable === true && onSort !== undefined
   return (
     <th
       scope="col"
+      data-column={id}
+      style={{ width }}
       aria-sort={ariaSort(canSort, direction)}
       className={classNames(
         'sticky top-(--sticky-top,0px) z-10 h-9 border-b border-line bg-sunken px-3 text-xs font-medium whitespace-nowrap text-soft first:rounded-tl-xl first:pl-4 last:rounded-tr-xl last:pr-4',
@@ -183,14 +225,24 @@ interface GridRowProps<Row> {
   readonly table: TableProps<Row>
   /** Whether the column that names the row stays in sight. */
   readonly isPinned: boolean
+  /** In the whole list, where only a part of it is rendered. */
+  readonly index: number | undefined
+  readonly measure: ((element: HTMLElement | null) => void) | undefined
 }
 
-function GridRow<Row>({ row, table, isPinned }: GridRowProps<Row>) {
+const GridRow = memo(PlainRow) as typeof PlainRow
+
+function PlainRow<Row>({ row, table, isPinned, index, measure }: GridRowProps<Row>) {
   const { columns, rowHref, density = 'compact' } = table
   const target = rowHref?.(row)
   const primary = primaryOf(columns)
   return (
-    <tr className={classNames('group', target !== undefined && 'linked-row hover:bg-hover')}>
+    <tr
+      ref={measure}
+      data-index={index}
+      aria-rowindex={index === undefined ? undefined : index + 2}
+      className={classNames('group', target !== undefined && 'linked-row hover:bg-hover')}
+    >
       {columns.map((column) => (
         <td
           key={column.id}
@@ -265,16 +317,26 @@ function ariaSort(canSort: boolean, direction: Sort['direction'] | undefined) {
   return direction === 'asc' ? 'ascending' : 'descending'
 }
 
+/** Of a card until it is measured, and between two cards (`gap-2`), in CSS pixels. */
+const CARD_HEIGHT = 240
+const CARD_GAP = 8
+
 /** One card a row, with the headers as labels, for narrow windows. */
 function Cards<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowKey, totals, className } = props
+  const element = useRef<HTMLUListElement>(null)
+  const list = useVisibleRows(element, { rows, rowKey, rowHeight: CARD_HEIGHT, gap: CARD_GAP })
   const shown = columns.filter(({ id }) => totals?.[id] !== undefined)
   return (
     <div className={className}>
-      <ul aria-label={label} className="flex flex-col gap-2">
-        {rows.map((row) => (
-          <RowCard key={rowKey(row)} row={row} table={props} />
-        ))}
+      <ul ref={element} aria-label={label} onFocus={list.onFocus} className="flex flex-col gap-2">
+        {list.slots.map((slot) =>
+          'row' in slot ? (
+            <RowCard key={slot.key} row={slot.row} table={props} index={slot.index} measure={list.measure} />
+          ) : (
+            <li key={slot.key} aria-hidden="true" style={{ height: slot.height }} className="shrink-0" />
+          ),
+        )}
       </ul>
       {shown.length > 0 && (
         <dl className="mt-2 rounded-xl border border-line bg-sunken px-4 py-2 font-medium">
@@ -292,13 +354,15 @@ function Cards<Row>(props: TableProps<Row>) {
   )
 }
 
-function RowCard<Row>({ row, table }: { readonly row: Row; readonly table: TableProps<Row> }) {
+function RowCard<Row>({ row, table, index, measure }: Omit<GridRowProps<Row>, 'isPinned'>) {
   const { columns, rowHref } = table
   const target = rowHref?.(row)
   const primary = primaryOf(columns)
   const others = columns.filter((column) => column !== primary && isInCards(column))
   return (
     <li
+      ref={measure}
+      data-index={index}
       className={classNames(
         'rounded-xl border border-line bg-surface px-4 py-3',
         target !== undefined && 'linked-row hover:bg-hover',
@@ -325,19 +389,4 @@ function CardLine<Row>({ column, row }: { readonly column: Column<Row>; readonly
       <dd className="min-w-0 text-right break-words text-ink">{column.cell(row)}</dd>
     </div>
   )
-}
-
-/** Whether what is in the element is wider than the element. */
-function useOverflow(ref: RefObject<HTMLElement | null>): boolean {
-  const [overflows, setOverflows] = useState(false)
-  useEffect(() => {
-    const element = ref.current
-    if (element === null) return undefined
-    const measure = () => setOverflows(element.scrollWidth > element.clientWidth + 1)
-    const observer = new ResizeObserver(measure)
-    observer.observe(element)
-    for (const child of element.children) observer.observe(child)
-    return () => observer.disconnect()
-  }, [ref])
-  return overflows
 }
