@@ -132,6 +132,8 @@ test('charts show the API’s figures, by table and by keyboard; the period is i
   const second = (await slider.getAttribute('aria-valuetext')) ?? ''
   assert.match(first, /^\w{3} \d+: \d+/)
   assert.notEqual(first, second)
+  const others = page.getByRole('slider', { name: 'Spend by model' })
+  assert.match((await others.getAttribute('aria-valuetext')) ?? '', new RegExp(`^${second.split(':')[0]}:`)) // read the same day
 
   await figure.getByRole('button', { name: 'Show table: Requests by model' }).click()
   const totals = await figure.locator('tfoot td').allInnerTexts()

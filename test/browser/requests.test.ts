@@ -32,6 +32,7 @@ const SHEET_OVERFLOW = "Math.max(0, document.querySelector('[role=dialog]').scro
 // By how much the table is wider than its frame.
 const TABLE_OVERFLOW =
   "(frame => Math.max(0, frame.scrollWidth - frame.clientWidth))(document.querySelector('main table').parentElement)"
+const HEADER_WIDTHS = "[...document.querySelectorAll('main th')].map(({ offsetWidth }) => offsetWidth)"
 const seenAs = (state: 'hidden' | 'visible') =>
   `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });` +
   "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))"
@@ -51,6 +52,8 @@ const table = (page: Page) => page.getByRole('table', { name: 'Requests' })
 const rows = (page: Page) => table(page).locator('tbody tr')
 const sheet = (page: Page) => page.getByRole('dialog', { name: 'Request' })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const hoursOf = (page: Page) =>
+  (Date.parse(address(page)['to'] ?? '') - Date.parse(address(page)['from'] ?? '')) / 3_600_000
 const address = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
 test('the view sends one request, and lists what the API lists', async (t) => {
@@ -79,6 +82,32 @@ test('the view sends one request, and lists what the API lists', async (t) => {
   ])
 })
 
+test('of 10,000 requests only those near the window are rendered; the focus survives scrolling to the last', async (t) => {
+  const ids = Array.from({ length: 10_000 }, (_, at) => completionIdAt(at))
+  const page = await dashboard.open(t, browser, '/settings/keys')
+  await page.route(/\/completions\?/, async (route) => {
+    const response = await route.fetch()
+    const { data, ...rest } = await response.json()
+    const many = ids.map((id, at) => ({ ...data[at % data.length], id }))
+    await route.fulfill({ response, json: { ...rest, data: many, has_more: false, next_cursor: null } })
+  })
+  await page.getByRole('link', { name: 'Requests', exact: true }).click()
+  await rows(page).first().waitFor()
+  assert.equal(await table(page).getAttribute('aria-rowcount'), '10001')
+  const row = (number: number) => table(page).locator(`[aria-rowindex="${number}"]`)
+  const widths = () => page.evaluate<number[]>(HEADER_WIDTHS)
+  const before = await widths()
+  await row(2).getByRole('link').focus()
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await row(10_001).waitFor()
+  assert.ok((await rows(page).count()) < 120, `${await rows(page).count()} rows`)
+  assert.deepEqual(await widths(), before)
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate("document.activeElement.closest('tr').ariaRowIndex"), '3')
+  await page.keyboard.press('Enter')
+  await page.waitForURL((url) => url.searchParams.get('request') === ids[1])
+})
+
 test('a bar of the histogram becomes the period by keyboard, and back leads out of it', async (t) => {
   const page = await dashboard.open(t, browser, '/requests?range=7d')
   const chart = page.getByRole('slider', { name: 'Requests over time' })
@@ -95,6 +124,29 @@ test('a bar of the histogram becomes the period by keyboard, and back leads out 
   await page.goBack()
   await page.waitForURL(/range=7d/)
   await page.getByText('2 hours a bar', { exact: true }).waitFor()
+})
+
+test('bars that are dragged over become the period, and so do those chosen with Shift', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?range=7d')
+  const chart = page.getByRole('slider', { name: 'Requests over time' })
+  await chart.focus()
+  await page.keyboard.press('End')
+  const last = (await chart.getAttribute('aria-valuetext'))?.split(':')[0] ?? ''
+  for (let bars = 0; bars < 2; bars += 1) await page.keyboard.press('Shift+ArrowLeft')
+  assert.match((await chart.getAttribute('aria-valuetext')) ?? '', new RegExp(`^From .+ to ${last}.*, 3 points`))
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/range=custom/)
+  assert.ok(hoursOf(page) > 4 && hoursOf(page) <= 6, `${hoursOf(page)} hours`)
+  await page.goBack()
+  await page.getByText('2 hours a bar', { exact: true }).waitFor()
+  const { x = 0, y = 0, width = 0 } = (await chart.boundingBox()) ?? {}
+  await page.mouse.move(x + width / 4, y + 60)
+  await page.mouse.down()
+  await page.mouse.move(x + width / 2, y + 60, { steps: 3 })
+  assert.equal(await chart.locator('[data-range]').count(), 1)
+  await page.mouse.up()
+  await page.waitForURL(/range=custom/)
+  assert.ok(hoursOf(page) > 24 && hoursOf(page) < 72, `${hoursOf(page)} hours`)
 })
 
 test('filters are in the address, survive a reload, and go one by one', async (t) => {

@@ -1,5 +1,6 @@
 /** The four charts: requests by model, time to the first token, tokens in and out, spend by model. */
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { formatCompact, formatCount, formatExactUsd, formatMs, formatUsd, plural } from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import {
@@ -8,6 +9,7 @@ import {
   type ChartSeries,
   ChartTable,
   LineChart,
+  SharedMoment,
   StackedBars,
 } from '../../ui/chart/index.ts'
 import { Failed, Loaded, Skeleton } from '../../ui/states.tsx'
@@ -39,12 +41,14 @@ export function Charts({ range }: { readonly range: HomeRange }) {
           {nothing}
         </Loaded>
       )}
-      <div className="grid gap-4 lg:grid-cols-2">
-        {parts === undefined ? <Unloaded query={usage} /> : <AmountChart {...parts} kind="requests" />}
-        <FirstTokenChart range={range} periods={periods} />
-        {parts === undefined ? <Unloaded query={usage} /> : <AmountChart {...parts} kind="tokens" />}
-        {parts === undefined ? <Unloaded query={usage} /> : <AmountChart {...parts} kind="cost" />}
-      </div>
+      <SharedMoment value={useState<string>()}>
+        <div className="grid gap-4 lg:grid-cols-2">
+          {parts === undefined ? <Unloaded query={usage} /> : <AmountChart {...parts} kind="requests" />}
+          <FirstTokenChart range={range} periods={periods} />
+          {parts === undefined ? <Unloaded query={usage} /> : <AmountChart {...parts} kind="tokens" />}
+          {parts === undefined ? <Unloaded query={usage} /> : <AmountChart {...parts} kind="cost" />}
+        </div>
+      </SharedMoment>
     </section>
   )
 }

@@ -11,17 +11,20 @@ const OVERVIEW: Overview = {
   ],
 }
 
-test('a bar is a period of its width, and never more than what is looked at', () => {
+test('bars are a period of their width, and never more than what is looked at', () => {
   const custom = (from: string, to: string) => ({ range: 'custom', from, to })
   assert.deepEqual(
-    bucketPeriod('2026-11-20T00:00:00.000Z', OVERVIEW),
+    bucketPeriod(OVERVIEW, '2026-11-20T00:00:00.000Z', '2026-11-20T00:00:00.000Z'),
     custom('2026-11-20T01:30:00.000Z', '2026-11-20T02:00:00.000Z'),
   )
   assert.deepEqual(
-    bucketPeriod('2026-11-20T02:00:00.000Z', OVERVIEW),
+    bucketPeriod(OVERVIEW, '2026-11-20T02:00:00.000Z', '2026-11-20T02:00:00.000Z'),
     custom('2026-11-20T02:00:00.000Z', '2026-11-20T04:00:00.000Z'),
   )
-  assert.equal(bucketPeriod('2026-11-20T02:00:00.000Z', { ...OVERVIEW, interval: 'minute' }), undefined)
+  assert.deepEqual(
+    bucketPeriod(OVERVIEW, '2026-11-20T00:00:00.000Z', '2026-11-20T02:00:00.000Z'),
+    custom('2026-11-20T01:30:00.000Z', '2026-11-20T04:00:00.000Z'),
+  )
 })
 
 test('bars are counted and named', () => {

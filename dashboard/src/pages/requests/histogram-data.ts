@@ -37,14 +37,10 @@ export function countOf({ buckets }: Overview): number {
   return buckets.reduce((sum, each) => sum + each.completed + each.failed + each.client_left + each.incomplete, 0)
 }
 
-/**
- * The period of one bar, as far as it is in that of the histogram.
- * @returns Undefined for the shortest bars: there is nothing to see in them that is not in the list.
- */
-export function bucketPeriod(at: string, { interval, width, ...overview }: Overview): PeriodSearch | undefined {
-  if (interval === 'minute') return undefined
-  const start = Math.max(Date.parse(at), Date.parse(overview.period_start))
-  const end = Math.min(Date.parse(at) + width * UNIT_MS[interval], Date.parse(overview.period_end))
+/** The period of the bars from `first` to `last`, as far as it is in that of the histogram. */
+export function bucketPeriod({ interval, width, ...overview }: Overview, first: string, last: string): PeriodSearch {
+  const start = Math.max(Date.parse(first), Date.parse(overview.period_start))
+  const end = Math.min(Date.parse(last) + width * UNIT_MS[interval], Date.parse(overview.period_end))
   return { range: 'custom', from: new Date(start).toISOString(), to: new Date(end).toISOString() }
 }
 

@@ -1,7 +1,7 @@
 import { plural } from '../../lib/format.ts'
 import { formatAmount, formatTick } from '../../lib/measures.ts'
 import { announce } from '../../ui/announcer.tsx'
-import { ChartFrame, ChartTable, StackedBars } from '../../ui/chart/index.ts'
+import { ChartFrame, type ChartPoint, ChartTable, StackedBars } from '../../ui/chart/index.ts'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { useRequestsChange } from './address.ts'
 import { bucketPeriod, bucketText, countOf, HISTOGRAM_SERIES, histogramPoints } from './histogram-data.ts'
@@ -10,17 +10,15 @@ import type { Overview } from './queries.ts'
 const LABEL = 'Requests over time'
 const format = (count: number) => formatAmount('requests', count)
 
-/** A bar that is clicked, or chosen with Enter, becomes the period. */
+/** A bar that is clicked, or chosen with Enter, becomes the period; so do several that are dragged over. */
 export function Histogram({ overview }: { readonly overview: Overview }) {
   const zone = useTimeZone()
   const change = useRequestsChange()
   const points = histogramPoints(overview, { zone, now: useNow() })
   const count = countOf(overview)
-  const zoom = ({ at, label }: { readonly at: string; readonly label: string }) => {
-    const period = bucketPeriod(at, overview)
-    if (period === undefined) return
-    announce(`Requests from ${label}`)
-    change({ ...period, live: undefined })
+  const zoom = (first: ChartPoint, last = first) => {
+    announce(`Requests from ${first.label}`)
+    change({ ...bucketPeriod(overview, first.at, last.at), live: undefined })
   }
   const unit = overview.interval === 'day' ? 'Day (UTC)' : 'Time'
   return (
@@ -42,7 +40,8 @@ export function Histogram({ overview }: { readonly overview: Overview }) {
           format={format}
           formatTick={(value) => formatTick('requests', value)}
           height={180}
-          onSelect={overview.interval === 'minute' ? undefined : zoom}
+          onSelect={overview.interval === 'minute' ? undefined : (point) => zoom(point)}
+          onZoom={zoom}
         />
       </ChartFrame>
     </section>

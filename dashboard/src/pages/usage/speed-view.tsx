@@ -7,7 +7,7 @@ import { formatCount, formatMs, formatSuccess } from '../../lib/format.ts'
 import type { Period } from '../../lib/period.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { LinkButton } from '../../ui/button.tsx'
-import { ChartFrame, ChartTable, LineChart } from '../../ui/chart/index.ts'
+import { ChartFrame, type ChartPoint, ChartTable, LineChart } from '../../ui/chart/index.ts'
 import { classNames } from '../../ui/class-names.ts'
 import { Segmented } from '../../ui/form/segmented.tsx'
 import { Section } from '../../ui/page.tsx'
@@ -166,9 +166,9 @@ function SpeedChart({ hours, period }: SpeedChartProps) {
   const points = speedPoints(hours, { period, zone, now: useNow() })
   const summary = speedSummary(points)
   if (summary === undefined) return <NoStreams />
-  const openHour = ({ at }: { readonly at: string }) => {
-    const start = Date.parse(at)
-    void navigate({ to: '/requests', search: { ...clippedSpan({ start, end: start + HOUR_MS }, period) } })
+  const openHours = ({ at }: ChartPoint, last: Pick<ChartPoint, 'at'> = { at }) => {
+    const span = { start: Date.parse(at), end: Date.parse(last.at) + HOUR_MS }
+    void navigate({ to: '/requests', search: { ...clippedSpan(span, period) } })
   }
   return (
     <ChartFrame
@@ -192,7 +192,8 @@ function SpeedChart({ hours, period }: SpeedChartProps) {
         points={points}
         format={formatMs}
         height={260}
-        onSelect={openHour}
+        onSelect={(point) => openHours(point)}
+        onZoom={openHours}
       />
     </ChartFrame>
   )

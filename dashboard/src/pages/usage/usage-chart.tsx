@@ -31,7 +31,7 @@ export function UsageChart({ asked, report, metric, before }: UsageChartProps) {
   const { cumulative } = useUsageSearch()
   const zone = useTimeZone()
   const now = useNow()
-  const open = useOpenPoint(asked)
+  const open = useOpenPoints(asked)
   const { period, group = 'model' } = asked
   const interval = group === 'day' ? 'day' : asked.interval
   const isOverTime = group !== 'agent'
@@ -49,7 +49,8 @@ export function UsageChart({ asked, report, metric, before }: UsageChartProps) {
     format,
     formatTick: (amount: number) => formatTick(metric, amount),
     height: 280,
-    onSelect: open,
+    onSelect: (point: ChartPoint) => open(point),
+    onZoom: isOverTime ? open : undefined,
   }
   return (
     <ChartFrame
@@ -84,19 +85,17 @@ function TooLong() {
   )
 }
 
-/** A day is looked at by the hour; behind an hour and an agent are its requests. */
-function useOpenPoint({ group, interval, model, keyId, period }: ReportQuestion): (point: ChartPoint) => void {
+/** Days become the period, one day by the hour; behind hours and an agent are their requests. */
+function useOpenPoints({ group, interval, model, keyId, period }: ReportQuestion) {
   const change = useUsageChange()
   const navigate = useNavigate()
   const search = useUsageSearch()
-  return ({ at }) => {
-    const start = Date.parse(at)
+  return ({ at }: ChartPoint, last: Pick<ChartPoint, 'at'> = { at }) => {
     if (group === 'day' || interval === 'day') {
-      const day = at.slice(0, 10)
       return change({
         range: 'custom',
-        from: day,
-        to: day,
+        from: at.slice(0, 10),
+        to: last.at.slice(0, 10),
         interval: undefined,
         ...(group === 'day' && { group: undefined }),
       })
@@ -104,7 +103,7 @@ function useOpenPoint({ group, interval, model, keyId, period }: ReportQuestion)
     const span =
       group === 'agent'
         ? { ...periodSearch(search, period), agent_id: at }
-        : clippedSpan({ start, end: start + LENGTHS.hour }, period)
+        : clippedSpan({ start: Date.parse(at), end: Date.parse(last.at) + LENGTHS.hour }, period)
     void navigate({ to: '/requests', search: present({ ...span, model, key_id: keyId }) })
   }
 }

@@ -2,5 +2,6 @@
 export { ChartFrame, type ChartFrameProps, ChartTable, type ChartTableProps } from './chart-frame.tsx'
 export { LineChart, type LineChartProps, Sparkline, type SparklineProps } from './line-chart.tsx'
 export type { SeriesChartProps } from './plot.tsx'
+export { SharedMoment } from './reading.ts'
 export type { ChartPoint, ChartSeries } from './series.ts'
 export { StackedBars } from './stacked-bars.tsx'

@@ -2,7 +2,7 @@
 import { type ReactNode, type RefCallback, useCallback, useId, useState } from 'react'
 import { type Bands, bandCenter, domainOf, heightScale, labelWidth, placedLabels } from './geometry.ts'
 import { PaintPatterns, Swatch } from './paint.tsx'
-import { pointText, useReading, valuesAt } from './reading.ts'
+import { type PointRange, pointText, useReading, valuesAt } from './reading.ts'
 import type { ChartData, ChartPoint, ChartSeries } from './series.ts'
 
 export interface SeriesChartProps {
@@ -19,6 +19,8 @@ export interface SeriesChartProps {
   readonly height?: number | undefined
   /** A point was clicked, touched twice, or chosen with Enter. */
   readonly onSelect?: ((point: ChartPoint) => void) | undefined
+  /** Several points were chosen, by dragging or with Shift and the arrow keys, then Enter: the first and the last. */
+  readonly onZoom?: ((first: ChartPoint, last: ChartPoint) => void) | undefined
 }
 
 export interface PlotArea {
@@ -43,8 +45,8 @@ interface PlotProps extends Omit<SeriesChartProps, 'series' | 'points'> {
 const DEFAULT_HEIGHT = 220
 const TOP_ROOM = 8
 
-export function Plot({ kind, data, ticks, label, summary, format, children, onSelect, ...rest }: PlotProps) {
-  const { height = DEFAULT_HEIGHT, formatTick = format, totalText, caption } = rest
+export function Plot({ kind, data, ticks, label, summary, format, children, ...rest }: PlotProps) {
+  const { height = DEFAULT_HEIGHT, formatTick = format, totalText, caption, onSelect, onZoom } = rest
   const { series, points } = data
   const chartId = useId()
   const [ref, width] = useWidth()
@@ -52,10 +54,18 @@ export function Plot({ kind, data, ticks, label, summary, format, children, onSe
   const plotHeight = height - AXIS_HEIGHT - TOP_ROOM
   const bands = { count: points.length, width: Math.max(0, width - left - 1) }
   const select = onSelect === undefined ? undefined : (at: number) => points[at] && onSelect(points[at])
-  const { index, handlers, onPointerLeave } = useReading({ bands, left, onSelect: select })
+  const zoom =
+    onZoom === undefined
+      ? undefined
+      : ({ first, last }: PointRange) => {
+          if (points[first] && points[last]) onZoom(points[first], points[last])
+        }
+  const { index, range, handlers, onPointerLeave } = useReading({ points, bands, left, onSelect: select, onZoom: zoom })
   const top = heightScale(domainOf(ticks), plotHeight)
   const point = index === null ? undefined : points[index]
-  const text = point && pointText(point, series, { format, isStacked: kind === 'bars' })
+  const text = range
+    ? rangeText(points, range)
+    : point && pointText(point, series, { format, isStacked: kind === 'bars' })
   return (
     <div>
       {caption}
@@ -75,9 +85,9 @@ export function Plot({ kind, data, ticks, label, summary, format, children, onSe
           aria-valuemin={1}
           aria-valuemax={points.length}
           aria-valuenow={(index ?? points.length - 1) + 1}
-          aria-valuetext={text ?? howToRead(points.length, onSelect !== undefined)}
+          aria-valuetext={text ?? howToRead(points.length, rest)}
           style={{ height }}
-          className={`touch-pan-y rounded-lg ${onSelect === undefined ? '' : 'cursor-pointer'}`}
+          className={`touch-pan-y rounded-lg select-none ${onSelect === undefined ? '' : 'cursor-pointer'}`}
         >
           {width > 0 && (
             <svg aria-hidden="true" width={width} height={height} className="block">
@@ -85,6 +95,7 @@ export function Plot({ kind, data, ticks, label, summary, format, children, onSe
               <g transform={`translate(${left} ${TOP_ROOM})`}>
                 <ValueAxis ticks={ticks} format={formatTick} height={top} width={bands.width} />
                 <PointAxis points={points} bands={bands} top={plotHeight} />
+                {range && <RangeMark range={range} bands={bands} height={plotHeight} />}
                 <g className="keep-colors">{children({ chartId, bands, top, plotHeight, reading: index })}</g>
               </g>
             </svg>
@@ -99,9 +110,31 @@ export function Plot({ kind, data, ticks, label, summary, format, children, onSe
   )
 }
 
-function howToRead(count: number, canSelect: boolean): string {
+function howToRead(count: number, { onSelect, onZoom }: Pick<SeriesChartProps, 'onSelect' | 'onZoom'>): string {
   const points = count === 1 ? '1 point' : `${count} points`
-  return `${points}. The arrow keys read them${canSelect ? ', Enter opens one' : ''}.`
+  const zoom = onZoom === undefined ? '' : '. With Shift they choose a period, which Enter opens'
+  return `${points}. The arrow keys read them${onSelect === undefined ? '' : ', Enter opens one'}${zoom}.`
+}
+
+function rangeText(points: readonly ChartPoint[], { first, last }: PointRange): string {
+  return `From ${points[first]?.label} to ${points[last]?.label}, ${last - first + 1} points. Enter opens this period.`
+}
+
+/** What is being chosen. */
+function RangeMark({
+  range,
+  bands,
+  height,
+}: {
+  readonly range: PointRange
+  readonly bands: Bands
+  readonly height: number
+}) {
+  const share = bands.width / bands.count
+  const width = share * (range.last - range.first + 1)
+  return (
+    <rect data-range x={range.first * share} width={width} height={height} className="fill-accent/15 stroke-accent" />
+  )
 }
 
 /** Replaces a chart without data, at the same height. */

@@ -1,5 +1,15 @@
 /** Reading a chart point by point, with the keyboard or a screen reader. */
-import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from 'react'
+import {
+  createContext,
+  type Dispatch,
+  type KeyboardEvent,
+  type PointerEvent,
+  type SetStateAction,
+  use,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
 import { type Bands, indexAt } from './geometry.ts'
 import { type ChartData, type ChartPoint, valueAt } from './series.ts'
 
@@ -68,10 +78,30 @@ export function pointText(
   return `${point.label}: ${format(values.reduce((sum, { value }) => sum + value, 0))}. ${each}`
 }
 
+type Moment = readonly [at: string | undefined, read: Dispatch<SetStateAction<string | undefined>>]
+
+/** Charts in one of these read the same moment: the point that is read in one is marked in all. */
+export const SharedMoment = createContext<Moment | undefined>(undefined)
+
+/** The point of a moment; where the points are further apart, the one whose interval has it. */
+export function indexOfMoment(points: readonly ChartPoint[], at: string | undefined): number | null {
+  const same = points.findIndex((point) => point.at === at)
+  if (at === undefined || same >= 0) return same < 0 ? null : same
+  const index = points.findLastIndex((point) => Date.parse(point.at) <= Date.parse(at))
+  return index < 0 ? null : index
+}
+
+/** Points by their indexes, both included. */
+export interface PointRange {
+  readonly first: number
+  readonly last: number
+}
+
 interface Reading {
   /** The point that is being read; null for none. */
   readonly index: number | null
-  readonly end: () => void
+  /** What is being chosen, by dragging or with Shift. */
+  readonly range: PointRange | undefined
   /** For the element that is focused and pointed at. */
   readonly handlers: {
     readonly onKeyDown: (event: KeyboardEvent) => void
@@ -85,27 +115,39 @@ interface Reading {
 }
 
 interface ReadingOptions {
+  readonly points: readonly ChartPoint[]
   readonly bands: Bands
   /** Where the bands begin within the element, in CSS pixels. */
   readonly left: number
   readonly onSelect: ((index: number) => void) | undefined
+  /** Undefined: no range can be chosen. */
+  readonly onZoom: ((range: PointRange) => void) | undefined
 }
 
 /** One point at a time, by pointer, touch or keyboard. Escape ends it, wherever the focus is. */
-export function useReading({ bands, left, onSelect }: ReadingOptions): Reading {
-  const [chosen, setChosen] = useState<number | null>(null)
-  const index = chosen !== null && chosen < bands.count ? chosen : null
+export function useReading({ points, bands, left, onSelect, onZoom }: ReadingOptions): Reading {
+  const own = useState<string>()
+  const [at, read] = use(SharedMoment) ?? own
+  const index = indexOfMoment(points, at)
+  const { range, anchorAt } = useRange(index, onZoom !== undefined)
   // A finger that comes down reads; the same point touched again is selected.
   const isSelecting = useRef(true)
   const pointedAt = (event: PointerEvent): number | null =>
     indexAt(bands, event.clientX - event.currentTarget.getBoundingClientRect().left - left) ?? null
-  const select = (): void => {
-    if (index !== null) onSelect?.(index)
+  const choose = (next: number | null): void => read(next === null ? undefined : points[next]?.at)
+  const end = (): void => {
+    choose(null)
+    anchorAt(null)
   }
-  useEscape(index !== null, () => setChosen(null))
+  const select = (): void => {
+    if (range !== undefined) onZoom?.(range)
+    else if (index !== null) onSelect?.(index)
+    anchorAt(null)
+  }
+  useEscape(index !== null, end)
   return {
     index,
-    end: () => setChosen(null),
+    range,
     handlers: {
       onKeyDown: (event) => {
         if (event.ctrlKey || event.metaKey || event.altKey) return
@@ -113,23 +155,32 @@ export function useReading({ bands, left, onSelect }: ReadingOptions): Reading {
         const next = movedTo(event.key, index, bands.count)
         if (next === undefined) return
         event.preventDefault()
-        setChosen(next)
+        anchorAt(event.shiftKey ? (before) => before ?? index : null)
+        choose(next)
       },
-      onPointerMove: (event) => setChosen(pointedAt(event)),
+      onPointerMove: (event) => choose(pointedAt(event)),
       onPointerDown: (event) => {
         const place = pointedAt(event)
         isSelecting.current = event.pointerType !== 'touch' || place === index
-        setChosen(place)
+        if (event.pointerType !== 'touch') {
+          event.currentTarget.setPointerCapture(event.pointerId) // the pointer may leave the chart meanwhile
+          anchorAt(place)
+        }
+        choose(place)
       },
-      onClick: () => {
-        if (isSelecting.current) select()
-      },
-      onBlur: () => setChosen(null),
+      onClick: () => isSelecting.current && select(),
+      onBlur: end,
     },
-    onPointerLeave: (event) => {
-      if (event.pointerType !== 'touch') setChosen(null)
-    },
+    onPointerLeave: ({ pointerType }) => pointerType !== 'touch' && end(),
   }
+}
+
+/** From where a range was begun to the point that is being read. */
+function useRange(index: number | null, isPossible: boolean) {
+  const [anchor, anchorAt] = useState<number | null>(null)
+  const isRange = isPossible && anchor !== null && index !== null && anchor !== index
+  const range = isRange ? { first: Math.min(anchor, index), last: Math.max(anchor, index) } : undefined
+  return { range, anchorAt }
 }
 
 /** Before anyone else, so that a dialog around a chart stays open when a tooltip is closed. */
