@@ -21,8 +21,9 @@ export interface ServiceTimes {
 /** How the ledger's batches reach the disk. */
 export type Commit = (accounts: readonly number[], action: () => void) => void
 
-/** The part of a request's work on the main thread that comes before its hold. */
-const BEFORE_HOLD = 0.6
+/** The parts of a request's work on the main thread before its hold and before its call; the rest comes after the answer. */
+const BEFORE_HOLD = 0.4
+const BEFORE_CALL = 0.2
 const SETTLEMENT_DELAY_US = 20_000
 
 export interface Process {
@@ -43,23 +44,26 @@ export function createProcess(
 ): Process {
   let waiting: Waiting[] = []
   let [inFlight, hasTimer, batches] = [false, false, 0]
+  /** A batch has what waits when it is made, not what arrives until it is sent. */
+  const take = (): void => {
+    const batch = waiting.slice(0, BATCH_SIZE)
+    waiting = waiting.slice(BATCH_SIZE)
+    batches++
+    main.serve(times.batchUs / 2, () => {
+      const accounts = batch.map(({ account }) => account)
+      commit(accounts, () => main.serve(times.batchUs / 2, () => finish(batch)))
+    })
+  }
+  const finish = (batch: readonly Waiting[]): void => {
+    inFlight = waiting.some(({ action }) => action !== undefined)
+    if (inFlight) take()
+    else startLater()
+    for (const { action } of batch) action?.()
+  }
   const start = (): void => {
     if (inFlight || waiting.length === 0) return
     inFlight = true
-    main.serve(times.batchUs, () => {
-      const batch = waiting.slice(0, BATCH_SIZE)
-      waiting = waiting.slice(BATCH_SIZE)
-      batches++
-      commit(
-        batch.map(({ account }) => account),
-        () => {
-          inFlight = false
-          for (const { action } of batch) action?.()
-          if (waiting.some(({ action }) => action !== undefined)) start()
-          else startLater()
-        },
-      )
-    })
+    main.serve(0, take) // what the thread has to do already joins the batch
   }
   const startLater = (): void => {
     if (hasTimer || inFlight || waiting.length === 0) return
@@ -77,7 +81,8 @@ export function createProcess(
         waiting.push({ account, action: undefined })
         startLater()
       }
-      const call = (): void => provider(() => main.serve(times.requestUs * (1 - BEFORE_HOLD), settle))
+      const answer = (): void => main.serve(times.requestUs * (1 - BEFORE_HOLD - BEFORE_CALL), settle)
+      const call = (): void => main.serve(times.requestUs * BEFORE_CALL, () => provider(answer))
       main.serve(times.requestUs * BEFORE_HOLD, () => {
         waiting.push({ account, action: call })
         start()
