@@ -9,6 +9,7 @@ import { membersJobs } from '../features/members/invitations.ts'
 import { oauthJobs } from '../features/oauth/jobs.ts'
 import { retentionJobs } from '../features/retention/jobs.ts'
 import { sessionJobs } from '../features/sessions/queries.ts'
+import { dimensionSumsJobs } from '../features/usage/dimension-sums.ts'
 import { every, type JobKind } from '../jobs/job.ts'
 import { createJobRunner } from '../jobs/runner.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -83,6 +84,7 @@ function jobKinds({ runtime, log, jobs, recovery, committer, idempotency }: Back
       keepStreamMs: () => config().streams.keep_ms,
       responseDays: () => config().responses.retention_days,
     }),
+    ...dimensionSumsJobs({ db, now }),
     ...membersJobs({ db, now }),
     ...oauthJobs({ db, now }),
     ...sessionJobs({ db, now }),

@@ -232,6 +232,7 @@ const UNDO: Readonly<Record<string, string>> = {
     alter table api_key drop column disabled_at; alter table api_key drop column previous_last4;
     alter table api_key drop column previous_until; alter table api_key drop column expiry_alert_due`,
   '0034-content-capture': 'drop table completion_content; alter table account drop column content_capture',
+  '0038-usage-dimensions': 'drop table usage_dimension; drop table usage_progress; drop table usage_late',
   '0036-team-tags': 'alter table team drop column tags; alter table team drop column require_tags',
   '0035-markup': `alter table completion drop column provider_cost_nano_usd; alter table price_version drop column base_version;
     alter table usage_rollup drop column margin_nano_usd; alter table usage_hour drop column margin_nano_usd`,

@@ -37,6 +37,7 @@ import { rejections } from './migrations/rejections.ts'
 import { rejectionsOfNobody } from './migrations/rejections-of-nobody.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import { teamTags } from './migrations/team-tags.ts'
+import { usageDimensions } from './migrations/usage-dimensions.ts'
 import { webhookKinds } from './migrations/webhook-kinds.ts'
 import type { Database } from './schema/schema.ts'
 
@@ -85,6 +86,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0035-markup', statements: markup },
   { name: '0036-team-tags', statements: teamTags },
   { name: '0037-rejections-of-nobody', statements: rejectionsOfNobody },
+  { name: '0038-usage-dimensions', statements: usageDimensions },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

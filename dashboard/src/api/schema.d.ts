@@ -4248,6 +4248,8 @@ export interface operations {
                             /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
                             margin_usd?: number;
                         };
+                        /** @description True: a month has more than 100,000 values of the tag, sessions or end users. Later ones are in `other`, as one group. */
+                        values_limited?: boolean;
                         /** @description Only with `interval`: sums that add up exactly to the groups and to the total. Hours and days without completions are omitted. */
                         series?: {
                             /** @description Start of the hour or day, ISO 8601 UTC. */
@@ -5072,7 +5074,7 @@ export interface operations {
                             findings_count: number;
                             findings: {
                                 account_id: string;
-                                /** @description ledger_gap, ledger_sides, ledger_time, ledger_balance, ledger_altered, balance, held, spent, key_spent, key_held, budget_spent, budget_held, allowance, allowance_grant, cost, price_version, charge, charge_missing, charge_repeated, completion_missing, correction, retired, rollup_hour, rollup_day, invoice */
+                                /** @description ledger_gap, ledger_sides, ledger_time, ledger_balance, ledger_altered, balance, held, spent, key_spent, key_held, budget_spent, budget_held, allowance, allowance_grant, cost, price_version, charge, charge_missing, charge_repeated, completion_missing, correction, retired, rollup_hour, rollup_day, rollup_dimension, invoice */
                                 kind: string;
                                 /** @description ID of the ledger entry, completion, key, hour, day or invoice. */
                                 subject: string;

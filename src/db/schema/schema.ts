@@ -32,6 +32,9 @@ export interface Database {
   readonly completion: CompletionTable
   readonly usage_rollup: UsageRollupTable
   readonly usage_hour: UsageHourTable
+  readonly usage_dimension: UsageDimensionTable
+  readonly usage_progress: UsageProgressTable
+  readonly usage_late: UsageLateTable
   readonly rejection: RejectionTable
   readonly provider_hour: ProviderHourTable
   readonly performance_hour: PerformanceHourTable
@@ -268,6 +271,51 @@ export interface RejectionTable {
 export interface UsageHourTable extends UsageSumColumns {
   /** Hours since 1970-01-01 UTC, of `completion.created_at`. */
   hour: number
+}
+
+/** Sums of the completions before `usage_progress.summed_until`, by one dimension of reports. */
+export interface UsageDimensionTable extends Omit<UsageSumColumns, 'key_id'> {
+  /** Months since 1970-01 UTC. */
+  month: number
+  /** As in `group_by`, without dimensions that follow from the model or the time; or `agent`. */
+  dimension: string
+  /** Empty: the completions have none. `*`: values beyond the limit of the month. */
+  value: string
+  /** Days since 1970-01-01 UTC, of `completion.created_at`. */
+  day: number
+}
+
+export interface UsageProgressTable {
+  account_id: AccountId
+  /** Completions created before are in `usage_dimension` or `usage_late`. Unix milliseconds. */
+  summed_until: number
+}
+
+/** Copies of completions that were written or corrected when `usage_progress` was past them; a job adds them to the sums. */
+export interface UsageLateTable
+  extends Pick<
+    CompletionTable,
+    | 'account_id'
+    | 'id'
+    | 'created_at'
+    | 'key_id'
+    | 'team_id'
+    | 'model'
+    | 'provider'
+    | 'session_id'
+    | 'end_user'
+    | 'tags'
+    | 'client_request_id'
+    | 'request_id'
+    | 'prompt_tokens'
+    | 'completion_tokens'
+    | 'cost_nano_usd'
+    | 'provider_cost_nano_usd'
+  > {
+  /** Of those of a completion, from 0. */
+  part: number
+  /** -1: takes the copied completion back. */
+  sign: 1 | -1
 }
 
 /** Prices that were ever in force, in micro-dollars per million tokens. */

@@ -54,9 +54,14 @@ export interface DimensionGroups {
   readonly groups: readonly Group[]
   /** Undefined: none are left out. */
   readonly other: (Counts & { readonly groups: number }) | undefined
+  /** Whether `other` has values beyond the limit of a month. */
+  readonly isLimited: boolean
 }
 
-export function groupDimensions({ sums, leftOut }: DimensionSums, dimensions: readonly Dimension[]): DimensionGroups {
+export function groupDimensions(
+  { sums, leftOut, isLimited }: DimensionSums,
+  dimensions: readonly Dimension[],
+): DimensionGroups {
   const added = new Map<string, Group>()
   let remainder = NOTHING
   for (const sum of sums) {
@@ -73,6 +78,7 @@ export function groupDimensions({ sums, leftOut }: DimensionSums, dimensions: re
   const others = rest.length + leftOut
   return {
     groups: dimensions[0] === 'day' ? groups.toSorted((one, two) => compare(textOf(one), textOf(two))) : groups,
+    isLimited,
     other: others === 0 ? undefined : { groups: others, ...rest.reduce<Counts>(plus, remainder) },
   }
 }
@@ -91,7 +97,7 @@ function textOf({ values }: Group): string {
 }
 
 export function renderDimensionGroups(
-  { groups, other }: DimensionGroups,
+  { groups, other, isLimited }: DimensionGroups,
   dimensions: readonly Dimension[],
   isOperator: boolean,
 ) {
@@ -101,6 +107,7 @@ export function renderDimensionGroups(
       keys: Object.fromEntries(dimensions.map((name, at) => [name, group.values[at] ?? null])),
       ...renderCounts(group, isOperator),
     })),
+    ...(isLimited ? { values_limited: true } : {}),
     ...(other === undefined ? {} : { other: { groups: other.groups, ...renderCounts(other, isOperator) } }),
   }
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 import { dimensionRows, groupDimensions } from './dimension-report.ts'
+import { sumCompletions } from './dimension-sums.ts'
 import { type Dimension, type DimensionFilter, MAX_GROUPS, parseDimensions, sumDimensions } from './dimensions.ts'
 import { focusRows } from './focus.ts'
 
@@ -42,6 +44,12 @@ async function recorded(t: TestContext) {
   return database
 }
 
+/** The first call finds the accounts, the second sums their completions. */
+async function sumAll({ db }: Database, limits: Parameters<typeof sumCompletions>[1] = {}, now = PERIOD.end) {
+  await sumCompletions({ db, now: () => now }, limits)
+  await sumCompletions({ db, now: () => now }, limits)
+}
+
 const NO_FILTER: DimensionFilter = {
   model: undefined,
   keyId: undefined,
@@ -63,9 +71,18 @@ test('the sum over any grouping is the sum of the ledger to the nano-dollar', as
   assert.notEqual(ledger, 0n)
   const names = ['tag:customer', 'tag:env', 'tag:none', 'team', 'member', 'key', 'model', 'provider', 'kind', 'session']
   const all = [...names, 'end_user', 'day', 'tag:customer,tag:env,day', 'team,model,provider', 'session,member,kind']
-  for (const by of all) {
+  const unsummed = new Map<string, unknown>()
+  const isSummed = async () => (await database.db.selectFrom('usage_dimension').select('day').execute()).length > 0
+  for (const by of [...all, 'sum', ...all]) {
+    if (by === 'sum') {
+      await sumAll(database)
+      assert.ok(await isSummed())
+      continue
+    }
     const { groups, other } = await groupsOf(database, by)
     assert.equal(other, undefined)
+    assert.deepEqual(groups, unsummed.get(by) ?? groups, by)
+    unsummed.set(by, groups)
     assert.equal(
       groups.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n),
       ledger,
@@ -78,6 +95,92 @@ test('the sum over any grouping is the sum of the ledger to the nano-dollar', as
     )
     assert.equal(new Set(groups.map(({ values }) => JSON.stringify(values))).size, groups.length, by)
   }
+})
+
+/** Groups by the sums are those of the completions alone, and cost what the ledger has. */
+async function assertExact(database: Database, by: readonly string[], filter: Partial<DimensionFilter> = {}) {
+  const { db } = database
+  const { summed_until: until } = await db.selectFrom('usage_progress').selectAll().executeTakeFirstOrThrow()
+  const setUntil = (ms: number) => db.updateTable('usage_progress').set({ summed_until: ms }).execute()
+  const charges = await db.selectFrom('ledger').select('amount_nano_usd').where('account_id', '=', A).execute()
+  const ledger = charges.reduce((sum, row) => sum + row.amount_nano_usd, 0n)
+  for (const each of by) {
+    const { groups } = await groupsOf(database, each, filter)
+    const cost = groups.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)
+    if (Object.keys(filter).length === 0) assert.equal(cost, ledger, each)
+    await setUntil(0)
+    assert.deepEqual(groups, (await groupsOf(database, each, filter)).groups, each)
+    await setUntil(until)
+  }
+}
+
+test('completions that come or are corrected behind the sums are in reports at once, and then in the sums', async (t) => {
+  const database = await temporaryDatabase(t)
+  const record = (at: number, over: Partial<CompletionRecord> = {}) =>
+    completionRecord({
+      createdAt: AT + at * 1_000,
+      provider: `p${at % 2}`,
+      costNanoUsd: BigInt(100 + at),
+      attribution: { tags: at % 3 === 0 ? [] : [`customer=c${at % 5}`], session: `s${at % 4}`, endUser: undefined },
+      ...over,
+    })
+  const estimates = Array.from({ length: 6 }, (_, at) => record(at, { status: 'incomplete', usageSource: 'estimated' }))
+  await recordCompletions(database, [...estimates, record(DAY / 1000)])
+  await sumAll(database)
+  const { db } = database
+  const late = () => db.selectFrom('usage_late').select(['id', 'sign']).execute()
+  assert.deepEqual(await late(), [])
+  const exact = estimates.slice(0, 3).map(
+    (row, at): CompletionRecord => ({
+      ...{ ...row, status: 'completed', usageSource: 'provider', provider: 'exact' },
+      costNanoUsd: BigInt(1_000 + at),
+    }),
+  )
+  await recordCompletions(database, [...exact, record(3), record(4)])
+  assert.deepEqual((await late()).map(({ sign }) => sign).toSorted(), [-1, -1, -1, 1, 1, 1, 1, 1])
+  const by = ['tag:customer', 'tag:customer,day,model', 'provider', 'session', 'key', 'day']
+  await assertExact(database, by)
+  await assertExact(database, ['day,model'], { tag: 'customer=c1' })
+  for (let round = 0; round < 5; round++) {
+    const summing = sumCompletions({ db, now: () => PERIOD.end }, { pieceRows: 2 })
+    await Promise.all([summing, ...[7, 8, 9].map((at) => recordCompletions(database, [record(round * 10 + at)]))])
+    await assertExact(database, ['tag:customer,day'])
+  }
+  await sumAll(database)
+  assert.deepEqual(await late(), [])
+  await assertExact(database, by)
+})
+
+test('a month tells so many values of a tag apart; the rest is in other [limit: usage-values]', async (t) => {
+  const database = await temporaryDatabase(t)
+  const attribution = (at: number) => ({
+    tags: [`customer=c${at}`, 'env=prod'],
+    session: undefined,
+    endUser: undefined,
+  })
+  const records = Array.from({ length: 12 }, (_, at) =>
+    completionRecord({ createdAt: AT + at, costNanoUsd: BigInt(at + 1), attribution: attribution(at) }),
+  )
+  await recordCompletions(database, records)
+  await sumAll(database, { maxValues: 5, pieceRows: 2 })
+  await recordCompletions(database, [
+    completionRecord({ createdAt: AT, costNanoUsd: 100n, attribution: attribution(0) }),
+  ])
+  await sumAll(database, { maxValues: 5, pieceRows: 2 })
+  const { groups, other, isLimited } = await groupsOf(database, 'tag:customer')
+  assert.deepEqual(
+    groups.map(({ values, costNanoUsd }) => [values[0], costNanoUsd]),
+    [
+      ['c0', 101n],
+      ['c3', 4n],
+      ['c2', 3n],
+      ['c1', 2n],
+    ],
+  )
+  assert.deepEqual([isLimited, other?.groups, other?.requests, other?.costNanoUsd], [true, 1, 8, 68n])
+  assert.equal((await groupsOf(database, 'tag:env')).isLimited, false)
+  const [hidden] = (await groupsOf(database, 'day', { tag: 'customer=c11' })).groups
+  assert.equal(hidden?.costNanoUsd, 12n)
 })
 
 test('groups are by the exact key of a tag, and filters by its exact value', async (t) => {

@@ -1,16 +1,17 @@
-/** Reports by up to three dimensions at once, tags among them, and with any filter: sums of the stored completions. */
+/** Reports by up to three dimensions at once, tags among them, and with any filter. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf, readRows } from '../../db/dialect.ts'
-import { within } from '../../db/query.ts'
+import { readRows } from '../../db/dialect.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { TAG_KEY_PATTERN } from '../../domain/attribution.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeviceId, KeyId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import type { Period } from '../../http/period.ts'
-import { type CompletionFilter, matching } from './completion-list.ts'
-import { DAY_MS, idsBornIn } from './period.ts'
-import { type Counts, MARGIN, unitsSince } from './queries.ts'
+import type { CompletionFilter } from './completion-list.ts'
+import { type CountedPart, completionParts, needsKey } from './dimension-parts.ts'
+import { OTHER_VALUES } from './dimension-sums.ts'
+import { DAY_MS } from './period.ts'
+import type { Counts } from './queries.ts'
 
 const NAMES = ['team', 'member', 'key', 'model', 'provider', 'kind', 'session', 'end_user', 'day'] as const
 type Name = (typeof NAMES)[number]
@@ -62,25 +63,19 @@ export interface DimensionSum extends Counts {
 export interface DimensionSums {
   /** In no order: a group may have several. */
   readonly sums: readonly DimensionSum[]
-  /** Number of groups whose sums have no values. */
+  /** Number of groups whose sums have no values. Values beyond the limit of a month are one. */
   readonly leftOut: number
+  /** Whether a month had more values than are told apart. */
+  readonly isLimited: boolean
 }
 
-interface SqlRow {
-  readonly model: string
-  readonly key_id: string
-  readonly d0: string | number | null
-  readonly d1: string | number | null
-  readonly d2: string | number | null
-  readonly requests: number
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly cost_nano_usd: bigint
-  readonly margin_nano_usd: bigint
+interface SqlRow extends CountedPart {
   /** 1: of the most expensive groups. */
   readonly is_kept: number
-  /** Of its group, by cost, from 1; of several, the last. */
-  readonly place: number
+  /** 1: of values that the sums do not tell apart. */
+  readonly is_other: number
+  /** Groups that the database tells apart. */
+  readonly group_count: number
 }
 
 /**
@@ -94,8 +89,9 @@ export async function sumDimensions(
 ): Promise<DimensionSums> {
   const { dimensions, filter, kindOf } = choice
   const rows = await sumRows(db, accountId, choice)
-  const needsMembers = dimensions.includes('member') || filter.memberId !== undefined
-  const members = needsMembers ? await membersOf(db, accountId, new Set(rows.map(({ key_id: id }) => id))) : undefined
+  const members = needsKey(choice)
+    ? await membersOf(db, accountId, new Set(rows.map(({ key_id: id }) => id)))
+    : undefined
   const dimensionValue = (row: SqlRow, at: number): string | null => {
     const dimension = dimensions[at]
     if (dimension === 'kind') return kindOf(row.model)
@@ -116,8 +112,10 @@ export async function sumDimensions(
       costNanoUsd: BigInt(row.cost_nano_usd),
       marginNanoUsd: BigInt(row.margin_nano_usd),
     }))
-  const places = rows.reduce((most, { place }) => Math.max(most, Number(place)), 0)
-  return { sums, leftOut: Math.max(0, places - MAX_GROUPS) }
+  const isCut = rows.some((row) => Number(row.is_kept) === 0 && Number(row.is_other) === 0)
+  const leftOut = isCut ? Number(rows[0]?.group_count) - MAX_GROUPS : 0
+  const isLimited = rows.some((row) => Number(row.is_other) === 1)
+  return { sums, isLimited, leftOut: leftOut + (isLimited ? 1 : 0) }
 }
 
 async function sumRows(
@@ -125,77 +123,52 @@ async function sumRows(
   accountId: AccountId,
   choice: DimensionChoice,
 ): Promise<readonly SqlRow[]> {
-  const { period, dimensions, filter } = choice
-  const { above, below } = idsBornIn(period)
-  const column = (at: number) => valueSql(db, dimensions[at])
-  const needsKey = dimensions.includes('member') || filter.memberId !== undefined
-  const inner = db
-    .selectFrom('completion')
-    .select(['model', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', MARGIN.as('margin_nano_usd')])
-    .select([needsKey ? sql<string>`key_id`.as('key_id') : sql<string>`''`.as('key_id')])
-    .select([column(0).as('d0'), column(1).as('d1'), column(2).as('d2')])
-    .where('account_id', '=', accountId)
-    .where('id', '>', above)
-    .where('id', '<', below)
-    .where(within('created_at', period))
-    .$call((query) => matching(query, { ...filter, period, status: undefined, agentId: undefined }))
+  const { dimensions, filter } = choice
+  const inner = await completionParts(db, accountId, choice)
   const grouped = db
-    .selectFrom(inner.as('part'))
+    .selectFrom(sql<CountedPart>`(${inner})`.as('part'))
     .select(['model', 'key_id', 'd0', 'd1', 'd2'])
-    .select(({ fn }) => fn.countAll<number>().as('requests'))
+    .select(({ fn }) => fn.sum<number>('requests').as('requests'))
     .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
     .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
     .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
     .select(({ fn }) => fn.sum<bigint>('margin_nano_usd').as('margin_nano_usd'))
     .groupBy(['model', 'key_id', 'd0', 'd1', 'd2'])
-  const needsAll = needsKey || dimensions.includes('kind') || filter.kind !== undefined
-  const place = needsAll ? sql<number>`1` : sql<number>`dense_rank() over (order by group_cost desc, d0, d1, d2)`
+    .having(sql<boolean>`sum(requests) <> 0 or sum(cost_nano_usd) <> 0`) // a correction may have emptied a sum
+  const needsAll = needsKey(choice) || dimensions.includes('kind') || filter.kind !== undefined
+  const most = needsAll ? sql`` : sql`order by group_cost desc, k0, k1, k2 limit ${sql.lit(MAX_GROUPS)}`
   return await readRows<SqlRow>(
     db,
     sql`with grouped as ${grouped},
-      costed as (select *, sum(cost_nano_usd) over (partition by d0, d1, d2) as group_cost from grouped),
-      ranked as (select *, ${place} as place from costed),
-      marked as (select *, case when place <= ${sql.lit(MAX_GROUPS)} then 1 else 0 end as is_kept from ranked)
-      select model, is_kept, ${ifKept('key_id')} as key_id, ${ifKept('d0')} as d0, ${ifKept('d1')} as d1,
-        ${ifKept('d2')} as d2, max(place) as place, sum(requests) as requests, sum(prompt_tokens) as prompt_tokens,
-        sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd,
-        sum(margin_nano_usd) as margin_nano_usd
-      from marked group by 1, 2, 3, 4, 5, 6`,
+      named as materialized (select *, ${isOther(dimensions)} as is_other, ${keyOf('d0')} as k0, ${keyOf('d1')} as k1,
+        ${keyOf('d2')} as k2 from grouped),
+      costed as materialized (select k0, k1, k2, sum(cost_nano_usd) as group_cost from named
+        where is_other = 0 group by k0, k1, k2),
+      kept as materialized (select k0, k1, k2 from costed ${most}),
+      marked as (select named.*, case when kept.k0 is null then 0 else 1 end as is_kept
+        from named left join kept on kept.k0 = named.k0 and kept.k1 = named.k1 and kept.k2 = named.k2 and is_other = 0)
+      select model, is_kept, is_other, ${ifKept('key_id')} as key_id, ${ifKept('d0')} as d0, ${ifKept('d1')} as d1,
+        ${ifKept('d2')} as d2, (select count(*) from costed) as group_count, sum(requests) as requests,
+        sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
+        sum(cost_nano_usd) as cost_nano_usd, sum(margin_nano_usd) as margin_nano_usd
+      from marked group by 1, 2, 3, 4, 5, 6, 7`,
   )
+}
+
+/** Texts, without null, that a join can go by. */
+function keyOf(column: 'd0' | 'd1' | 'd2'): RawBuilder<string> {
+  return sql`coalesce(cast(${sql.ref(column)} as text), '')`
+}
+
+/** Days are numbers. */
+function isOther(dimensions: readonly Dimension[]): RawBuilder<number> {
+  const texts = (['d0', 'd1', 'd2'] as const).filter((_, at) => dimensions[at] !== 'day')
+  const others = texts.map((column) => sql`coalesce(${sql.ref(column)}, '') = ${sql.lit(OTHER_VALUES)}`)
+  return sql`case when ${sql.join(others, sql` or `)} then 1 else 0 end`
 }
 
 function ifKept(column: 'key_id' | 'd0' | 'd1' | 'd2'): RawBuilder<unknown> {
   return sql`case when is_kept = 1 then ${sql.ref(column)} end`
-}
-
-const NOTHING = sql<null>`cast(null as text)`
-const COLUMNS: Readonly<Record<Exclude<Name, 'day'>, RawBuilder<string | null>>> = {
-  team: sql`team_id`,
-  key: sql`key_id`,
-  provider: sql`provider`,
-  session: sql`session_id`,
-  end_user: sql`end_user`,
-  model: sql`model`,
-  kind: NOTHING, // follows from the model
-  member: NOTHING, // follows from the key
-}
-
-function valueSql(db: Kysely<Database>, dimension: Dimension | undefined): RawBuilder<string | number | null> {
-  if (dimension === undefined) return NOTHING
-  if (dimension === 'day') return unitsSince(DAY_MS)
-  return isTag(dimension) ? tagSql(db, dimension.slice('tag:'.length)) : COLUMNS[dimension]
-}
-
-function isTag(dimension: Dimension): dimension is `tag:${string}` {
-  return dimension.startsWith('tag:')
-}
-
-/** The text after `,key=` up to the next comma. @param key Of letters, digits and `_.:-`. */
-function tagSql(db: Kysely<Database>, key: string): RawBuilder<string | null> {
-  const find = sql.raw(dialectOf(db) === 'postgres' ? 'strpos' : 'instr')
-  const mark = sql.lit(`,${key}=`)
-  const rest = sql`substr(',' || tags || ',', ${find}(',' || tags, ${mark}) + ${sql.lit(key.length + 2)})`
-  return sql`case when ${find}(',' || tags, ${mark}) > 0 then substr(${rest}, 1, ${find}(${rest}, ',') - 1) end`
 }
 
 /** By `key_id` of usage: who created a key, whose a device is, or the person. */

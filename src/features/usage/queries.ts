@@ -1,5 +1,4 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { customPlan, dialectOf } from '../../db/dialect.ts'
 import { given, within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
@@ -7,7 +6,7 @@ import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { storePrice } from '../../domain/price/price.ts'
 import type { Period } from '../../http/period.ts'
-import { DAY_MS, firstAgentAfter, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
+import { DAY_MS, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
 
 /** What sums can be grouped by, beside their model. */
 export type Dimension = 'key'
@@ -80,69 +79,6 @@ export function sumParts(db: Kysely<Database>, accountId: AccountId, { period, .
     .unionAll(rowSums(db, accountId, { ...choice, period: early.tail }))
     .unionAll(rowSums(db, accountId, { ...choice, period: late.head }))
     .unionAll(rowSums(db, accountId, { ...choice, period: late.tail }))
-}
-
-export interface AgentSum extends Counts {
-  /** Which run's: see `agentReference`. */
-  readonly reference: string
-}
-
-/**
- * What agents used, run by run, through the index of their completions: the sums that are kept do not tell whose a
- * completion was. Clients' own names for their requests can look like an agent's, but never like a run's.
- */
-export async function sumAgents(
-  db: Kysely<Database>,
-  accountId: AccountId,
-  { period, filter }: Pick<SumChoice, 'period' | 'filter'>,
-): Promise<readonly AgentSum[]> {
-  const rows = await db
-    .selectFrom(agentCalls(db, accountId, period).as('one'))
-    .modifyFront(customPlan) // of an hour another index serves than of a year
-    .select(sql<string>`client_request_id`.as('reference'))
-    .select(({ fn }) => fn.countAll<number>().as('requests'))
-    .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
-    .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
-    .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
-    .select(sql<bigint>`sum(${MARGIN})`.as('margin_nano_usd'))
-    .where(within('created_at', period))
-    .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
-    .groupBy('client_request_id')
-    .execute()
-  return rows.map(({ reference, ...counts }) => ({ reference, ...toCounts(counts) }))
-}
-
-const CALL_COLUMNS = [
-  'created_at',
-  'model',
-  'key_id',
-  'prompt_tokens',
-  'completion_tokens',
-  'cost_nano_usd',
-  'provider_cost_nano_usd',
-] as const
-
-/**
- * All of the period, and maybe some of the minute before and after. SQLite would read the rows of all agents' calls, whatever
- * the bounds on the id: it gets the ids from the index alone, and then their rows, in the order that a cross join says.
- */
-function agentCalls(db: Kysely<Database>, accountId: AccountId, period: Period) {
-  const { above, below } = idsBornIn(period)
-  const calls = db
-    .selectFrom('completion as call')
-    .select('call.client_request_id')
-    .where('call.account_id', '=', accountId)
-    .where('call.client_request_id', '<', firstAgentAfter(period))
-    .where('call.client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
-    .where('call.client_request_id', '<', sql.lit('agt`'))
-    .where('call.id', '>', above)
-    .where('call.id', '<', below)
-  if (dialectOf(db) === 'postgres') return calls.select(CALL_COLUMNS)
-  return calls
-    .crossJoin('completion as whole')
-    .select(CALL_COLUMNS.map((column) => `whole.${column}` as const))
-    .where('whole.account_id', '=', accountId)
-    .whereRef('whole.id', '=', 'call.id')
 }
 
 /** Notes each price the first time it is seen: usage rows name it for ever. `now` is Unix milliseconds. */
@@ -232,7 +168,7 @@ function memberOf(by: Dimension | undefined) {
 /** Of a row of `completion`; the same as `marginOf`. */
 export const MARGIN = sql<NanoUsd>`cost_nano_usd - coalesce(provider_cost_nano_usd, cost_nano_usd)`
 
-interface CountColumns {
+export interface CountColumns {
   readonly requests: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
@@ -241,7 +177,7 @@ interface CountColumns {
 }
 
 /** Counts are numbers here, whatever the database gives. */
-function toCounts(row: CountColumns): Counts {
+export function toCounts(row: CountColumns): Counts {
   const { prompt_tokens: promptTokens, completion_tokens: completionTokens, cost_nano_usd: costNanoUsd } = row
   const { requests, margin_nano_usd: marginNanoUsd } = row
   return { requests: Number(requests), promptTokens, completionTokens, costNanoUsd, marginNanoUsd }

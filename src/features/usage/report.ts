@@ -1,7 +1,6 @@
 /** Adds up what the database gives: the account's total, by model, and by whatever else was asked for. */
 
 import { type Static, Type } from 'typebox'
-import { readAgentReference } from '../../domain/agent.ts'
 import type { AccountCredit } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { ModelKind } from '../../domain/model.ts'
@@ -9,11 +8,12 @@ import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import type { CsvField } from '../../lib/table.ts'
+import type { AgentSum } from './agent-sums.ts'
 import { NOTHING, plus, renderCounts, tokensOf } from './counts.ts'
 import { DIMENSION_FILTERS } from './dimension-report.ts'
 import type { Names } from './names.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
-import type { AgentSum, Counts, Dimension, Interval, UsageSum } from './queries.ts'
+import type { Counts, Dimension, Interval, UsageSum } from './queries.ts'
 
 export interface Sum extends Counts {
   /** Of what: a model's ID or kind, a key's id, a day as `2026-01-31`, an agent's id, or `all`. */
@@ -83,11 +83,7 @@ export function buildReport(
 }
 
 function agentGroups(sums: readonly AgentSum[]): readonly Sum[] {
-  const ofAgents = sums.flatMap(({ reference, ...sum }) => {
-    const agentId = readAgentReference(reference)?.agentId
-    return agentId === undefined ? [] : [{ ...sum, agentId }]
-  })
-  return addUp(ofAgents, ({ agentId }) => agentId).toSorted(byCost)
+  return addUp(sums, ({ agentId }) => agentId).toSorted(byCost)
 }
 
 function groupsOf(
@@ -260,6 +256,12 @@ export const ReportView = Type.Object({
       { groups: Type.Integer({ description: 'Number of groups.' }), ...COUNTS },
       { description: 'The groups after the 1000 most expensive. Absent: there are none.' },
     ),
+  ),
+  values_limited: Type.Optional(
+    Type.Boolean({
+      description:
+        'True: a month has more than 100,000 values of the tag, sessions or end users. Later ones are in `other`, as one group.',
+    }),
   ),
   series: Type.Optional(
     Type.Array(

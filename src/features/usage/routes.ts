@@ -11,6 +11,7 @@ import type { ModelKind } from '../../domain/model.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { type CsvField, renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
+import { sumAgents } from './agent-sums.ts'
 import { completionRoutes } from './completion-routes.ts'
 import {
   dimensionRows,
@@ -24,7 +25,7 @@ import { focusRows } from './focus.ts'
 import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
 import { performanceRoutes } from './performance.ts'
 import { monthOf } from './period.ts'
-import { sumAgents, sumUsage } from './queries.ts'
+import { sumUsage } from './queries.ts'
 import { rejectionRoutes } from './rejections/routes.ts'
 import {
   buildReport,

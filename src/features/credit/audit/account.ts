@@ -36,6 +36,7 @@ import {
 } from './ledger-page.ts'
 import {
   compareDays,
+  compareDimensions,
   compareHours,
   findUnmatched,
   firstSince,
@@ -306,6 +307,7 @@ async function stepDays({ audit, db, report }: Context): Promise<void> {
   }
   const step = { start: days.start, end: Math.min(days.end, days.start + DAYS_A_STEP) }
   await compareDays(db, audit.accountId, step, report)
+  await compareDimensions(db, audit.accountId, step, report)
   audit.days = { start: step.end, end: days.end }
 }
 

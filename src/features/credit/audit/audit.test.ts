@@ -11,6 +11,7 @@ import { termsOf } from '../../../../test/support/ledger/credit-service.ts'
 import type { AccountId, CompletionId } from '../../../domain/ids.ts'
 import type { Account } from '../../accounts/queries.ts'
 import { retireUsage } from '../../retention/jobs.ts'
+import { sumCompletions } from '../../usage/dimension-sums.ts'
 import type { FindingKind } from './finding.ts'
 import { renderAudit } from './outcome.ts'
 import { runAudit } from './run.ts'
@@ -170,6 +171,21 @@ for (const fault of FAULTS) {
     assert.deepEqual(new Set(Object.keys(stored.progress.counts) as FindingKind[]), kinds)
   })
 }
+
+test('planted: a sum by provider lowered', async (t) => {
+  const ledger = await auditedLedger(t)
+  await seedMonths(ledger)
+  ledger.clock.now += DAY_MS
+  await sumCompletions(ledger)
+  await sumCompletions(ledger)
+  assert.deepEqual((await ledger.audit()).findings, [])
+  await ledger.break(
+    `update usage_dimension set cost_nano_usd = cost_nano_usd - 1 where dimension = 'provider' and day = ${
+      Date.UTC(2026, 5, 4) / DAY_MS
+    }`,
+  )
+  assert.deepEqual(named((await ledger.audit()).findings), ['rollup_dimension: 2026-06-04 m1 provider'])
+})
 
 test('planted: a charge deleted with its number, and one made twice', async (t) => {
   const ledger = await auditedLedger(t)

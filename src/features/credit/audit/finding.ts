@@ -26,6 +26,7 @@ export const FINDING_KINDS = {
   retired: 'The cost of usage rows that retention deleted is not what the ledger and the sums have of them.',
   rollup_hour: 'A sum by hour is not the sum of its completions.',
   rollup_day: 'A sum by day is not the sum of its hours.',
+  rollup_dimension: 'The sums by a dimension are not those of the day.',
   invoice: 'An invoice is not what its rows of the ledger come to.',
 } as const
 

@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { readRows } from '../../../db/dialect.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { type AccountId, completionIdFloor } from '../../../domain/ids.ts'
+import { monthNumber } from '../../../lib/time.ts'
 import type { UsageRow } from './charges.ts'
 import type { Report } from './finding.ts'
 import { USAGE_COLUMNS } from './ledger-page.ts'
@@ -302,4 +303,54 @@ export async function firstSince(
     else high = middle
   }
   return low
+}
+
+interface DimensionRow {
+  readonly day: number
+  readonly model: string
+  readonly dimension: string
+  readonly day_nano_usd: bigint
+  readonly dimension_nano_usd: bigint
+}
+
+/** Those that every completion counts in once; the sums by tags and agents are written together with them. */
+const WHOLE_DIMENSIONS = ['provider', 'team', 'key', 'session', 'end_user']
+
+/** Finds dimensions whose sums, with what the job has yet to add to them, differ from those of a day that it is past. */
+export async function compareDimensions(
+  db: Kysely<Database>,
+  id: AccountId,
+  days: Hours,
+  report: Report,
+): Promise<void> {
+  const dimensions = sql.join(
+    WHOLE_DIMENSIONS.map((name) => sql`select ${sql.lit(name)} as dimension`),
+    sql` union all `,
+  )
+  const [from, to] = [days.start, days.end].map((day) => day * DAY_HOURS * HOUR_MS)
+  const rows = await readRows(
+    db,
+    sql<DimensionRow>`
+      select day, model, dimension, sum(day_cost) as day_nano_usd, sum(cost) as dimension_nano_usd
+      from (select day, model, dimension, requests as requests, prompt_tokens + completion_tokens as tokens,
+          cost_nano_usd as cost, margin_nano_usd as margin, 0 as day_requests, 0 as day_tokens, 0 as day_cost, 0 as day_margin
+        from usage_dimension where account_id = ${id} and month >= ${monthNumber(from ?? 0)}
+          and month <= ${monthNumber(to ?? 0)} and dimension in (${sql.join(WHOLE_DIMENSIONS)})
+        union all
+        select created_at / ${sql.lit(DAY_HOURS * HOUR_MS)}, model, dimension, sign, sign * (prompt_tokens + completion_tokens),
+          sign * cost_nano_usd, sign * (cost_nano_usd - coalesce(provider_cost_nano_usd, cost_nano_usd)), 0, 0, 0, 0
+        from usage_late cross join (${dimensions}) as known where account_id = ${id}
+        union all
+        select day, model, dimension, 0, 0, 0, 0, requests, prompt_tokens + completion_tokens, cost_nano_usd, margin_nano_usd
+        from usage_rollup cross join (${dimensions}) as known where account_id = ${id}) as parts
+      where day >= ${days.start} and day < ${days.end} and day < (select summed_until / ${sql.lit(DAY_HOURS * HOUR_MS)}
+        from usage_progress where account_id = ${id})
+      group by day, model, dimension
+      having sum(requests) <> sum(day_requests) or sum(tokens) <> sum(day_tokens) or sum(cost) <> sum(day_cost)
+        or sum(margin) <> sum(day_margin)`,
+  )
+  for (const row of rows) {
+    const date = new Date(row.day * DAY_HOURS * HOUR_MS).toISOString().slice(0, 10)
+    report('rollup_dimension', `${date} ${row.model} ${row.dimension}`, row.day_nano_usd, row.dimension_nano_usd)
+  }
 }

@@ -3,6 +3,7 @@ import type { PostgresClient, PostgresRows } from '../../../../db/postgres/clien
 import type { RunningEstimate } from '../../../../domain/credit.ts'
 import type { AccountId } from '../../../../domain/ids.ts'
 import { type HoldKey, type LoadedAccount, type LoadedKey, WriteConflict } from '../apply-batch.ts'
+import { copyLate, LATE_AFTER_MS } from '../late-usage.ts'
 import {
   ACCOUNT_COLUMNS,
   ALERTS,
@@ -83,6 +84,19 @@ const DELETE_COMPLETIONS: RowsStatement<HoldKey> = {
 where completion.account_id = replaced.account_id and completion.id = replaced.id`,
 }
 
+/** Before completions are copied: the job that adds them to sums waits, or has ended, so that each is summed once. */
+const LOCK_PROGRESS: RowsStatement<HoldKey> = {
+  columns: HOLD_KEY_COLUMNS,
+  sql: `select 1 from ${rowsOf(HOLD_KEY_COLUMNS, 'late')}
+join usage_progress on usage_progress.account_id = late.account_id for share of usage_progress`,
+}
+
+const THESE_COMPLETIONS = {
+  join: `join ${rowsOf(HOLD_KEY_COLUMNS, 'late')} on late.account_id = completion.account_id and late.id = completion.id`,
+}
+const COPY_LATE: RowsStatement<HoldKey> = { columns: HOLD_KEY_COLUMNS, sql: copyLate('1', THESE_COMPLETIONS) }
+const COPY_REPLACED: RowsStatement<HoldKey> = { columns: HOLD_KEY_COLUMNS, sql: copyLate('-1', THESE_COMPLETIONS) }
+
 /** What corrections change of sums that are there. */
 function changesOf({ table, columns }: Insertion<UsageSum>): RowsStatement<UsageSum> {
   const [account, unit, key, model] = columns.map(({ name }) => `${table}.${name} = changed.${name}`)
@@ -142,6 +156,7 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
   const { taken, made, raised, estimates, alerts, answers, entries, replaced, corrections } = written
   const moved = [...accounts]
   const windows = movedWindows(moved)
+  const late = written.completions.filter(({ createdAt }) => createdAt < now - LATE_AFTER_MS)
   await inOrder([
     ...writeAccounts(client, moved),
     sendAll(client, CREATE_WINDOWS, windows.created),
@@ -150,8 +165,11 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
     sendAll(client, INSERT_HOLDS, [...made.values()]),
     sendAll(client, RAISE_HOLDS, [...raised.values()]),
     sendSome(client, SET_ESTIMATES, [...estimates.values()]),
+    sendSome(client, LOCK_PROGRESS, late),
+    sendSome(client, COPY_REPLACED, replaced),
     sendAll(client, DELETE_COMPLETIONS, replaced),
     sendCharges(client, written),
+    sendSome(client, COPY_LATE, late),
     sendAll(client, CHANGE_HOURS, [...corrections.values()]),
     sendAll(client, CHANGE_DAYS, [...daysOf(corrections).values()]),
     sendSome(client, INSERT_ENTRY_KEYS, [...entries.values()]),

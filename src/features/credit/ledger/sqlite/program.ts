@@ -20,6 +20,7 @@ import {
   type LoadedKey,
   WriteConflict,
 } from '../apply-batch.ts'
+import { copyLate, LATE_AFTER_MS } from '../late-usage.ts'
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -164,6 +165,7 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     insertCompletion(record) {
       insertRow(connection, INSERT_COMPLETION, record)
       addToHours(hours, record)
+      if (record.createdAt < now - LATE_AFTER_MS) connection.prepare(COPY_LATE).run(record.accountId, record.id)
     },
     correctCompletion(record, charged) {
       writeSums(connection, hours)
@@ -365,12 +367,17 @@ function moveKey(
   if (moved !== 1) throw new WriteConflict(`The spending of ${id} changed since it was read.`)
 }
 
+const THIS_COMPLETION = { where: 'completion.account_id = ? and completion.id = ?' }
+const COPY_LATE = copyLate('1', THIS_COMPLETION)
+const COPY_REPLACED = copyLate('-1', THIS_COMPLETION)
 const DELETE_COMPLETION = 'delete from completion where account_id = ? and id = ?'
 
 /** The row that is there makes room for the one of `record`; the sums must have been written before. */
 function replaceCompletion(connection: ProgramConnection, record: CompletionRecord, before: CountedUsage): void {
+  connection.prepare(COPY_REPLACED).run(record.accountId, record.id)
   connection.prepare(DELETE_COMPLETION).run(record.accountId, record.id)
   insertRow(connection, INSERT_COMPLETION, record)
+  connection.prepare(COPY_LATE).run(record.accountId, record.id)
   const hours: UsageSums = new Map()
   addCorrection(hours, record, before)
   for (const change of hours.values()) changeSum(connection, CHANGE_HOUR, change)
