@@ -6,11 +6,20 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
 import { monthNumber } from '../../lib/time.ts'
-import { matching } from './completion-list.ts'
+import { type CompletionFilter, matching } from './completion-list.ts'
 import { OTHER_VALUES } from './dimension-sums.ts'
-import type { Dimension, DimensionChoice } from './dimensions.ts'
 import { DAY_MS, idsBornIn, splitPeriod } from './period.ts'
 import { MARGIN, unitsSince } from './queries.ts'
+
+export const NAMES = ['team', 'member', 'key', 'model', 'provider', 'kind', 'session', 'end_user', 'day'] as const
+type Name = (typeof NAMES)[number]
+/** `tag:` and the key of a tag, or another dimension. */
+export type Dimension = Name | `tag:${string}`
+
+export interface DimensionFilter extends Omit<CompletionFilter, 'period' | 'status' | 'agentId'> {
+  readonly memberId?: string | undefined
+  readonly kind?: string | undefined
+}
 
 /** A row of `completionParts`: some completions of a model, a key where one is needed, and of the values of the dimensions. */
 export interface CountedPart {
@@ -26,7 +35,9 @@ export interface CountedPart {
   readonly margin_nano_usd: bigint
 }
 
-export interface PartsChoice extends Pick<DimensionChoice, 'period' | 'filter'> {
+export interface PartsChoice {
+  readonly period: Period
+  readonly filter: DimensionFilter
   readonly dimensions: readonly (Dimension | 'agent')[]
 }
 
@@ -106,11 +117,11 @@ async function summedUntil(
 }
 
 /** A list, which an index on the columns after it goes with; a range where it would be long. */
-const MAX_LISTED_MONTHS = 60
+const LISTED_MONTHS = 60
 
 function ofMonths({ start, end }: Period) {
   const [first, last] = [monthNumber(start), monthNumber(Math.max(start, end - 1))]
-  if (last - first >= MAX_LISTED_MONTHS) return sql<boolean>`month >= ${first} and month <= ${last}`
+  if (last - first >= LISTED_MONTHS) return sql<boolean>`month >= ${first} and month <= ${last}`
   const months = Array.from({ length: last - first + 1 }, (_, at) => sql.lit(first + at))
   return sql<boolean>`month in (${sql.join(months)})`
 }

@@ -7,16 +7,19 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeviceId, KeyId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import type { Period } from '../../http/period.ts'
-import type { CompletionFilter } from './completion-list.ts'
-import { type CountedPart, completionParts, needsKey } from './dimension-parts.ts'
+import {
+  type CountedPart,
+  completionParts,
+  type Dimension,
+  type DimensionFilter,
+  NAMES,
+  needsKey,
+} from './dimension-parts.ts'
 import { OTHER_VALUES } from './dimension-sums.ts'
 import { DAY_MS } from './period.ts'
 import type { Counts } from './queries.ts'
 
-const NAMES = ['team', 'member', 'key', 'model', 'provider', 'kind', 'session', 'end_user', 'day'] as const
-type Name = (typeof NAMES)[number]
-/** `tag:` and the key of a tag, or another dimension. */
-export type Dimension = Name | `tag:${string}`
+export type { Dimension, DimensionFilter }
 
 export const MAX_DIMENSIONS = 3
 /** Groups of a report; all others are one. */
@@ -40,11 +43,6 @@ export function parseDimensions(value: string | readonly string[]): readonly Dim
 
 function isDimension(name: string): name is Dimension {
   return NAMES.some((each) => each === name) || (name.startsWith('tag:') && TAG_KEY.test(name.slice('tag:'.length)))
-}
-
-export interface DimensionFilter extends Omit<CompletionFilter, 'period' | 'status' | 'agentId'> {
-  readonly memberId?: string | undefined
-  readonly kind?: string | undefined
 }
 
 export interface DimensionChoice {

@@ -1,0 +1,108 @@
+import type { MigrationStatement } from './statement.ts'
+
+/** Prompts and answers of accounts that have them captured; `account.content_capture` has their settings as JSON. */
+const completionContent = `create table completion_content (
+  account_id text not null references account (id),
+  id text not null check (id <> ''),
+  key_id text not null check (key_id <> ''),
+  user_id text check (user_id <> ''),
+  bytes integer not null check (bytes >= 0),
+  sealed_with text not null,
+  content blob not null,
+  created_at integer not null check (created_at >= 0),
+  primary key (account_id, id)
+) strict, without rowid`
+
+export const contentCapture: readonly string[] = [
+  completionContent,
+  'create index completion_content_by_account on completion_content (account_id, created_at, bytes)',
+  'alter table account add column content_capture text',
+]
+
+/** What providers charge below the prices of plans with a markup, and what is left of it. */
+export const markup: readonly string[] = [
+  'alter table completion add column provider_cost_nano_usd integer',
+  ...['usage_rollup', 'usage_hour'].map(
+    (table) => `alter table ${table} add column margin_nano_usd integer not null default 0`,
+  ),
+  'alter table price_version add column base_version text',
+]
+
+/** Defaults and requirements of the tags of a team's requests, as keys have them. */
+export const teamTags: readonly string[] = [
+  'alter table team add column tags text',
+  'alter table team add column require_tags text',
+]
+
+/** As in `0028-rejections`, but `key_id` may be null: a request without a valid credential, listed for the first account. */
+const rejection = `create table rejection_new (
+  account_id text not null references account (id),
+  request_id text not null check (request_id <> ''),
+  created_at integer not null check (created_at >= 0),
+  key_id text check (key_id <> ''),
+  endpoint text not null check (endpoint <> ''),
+  model text,
+  status integer not null check (status >= 400 and status < 500),
+  code text not null check (code <> ''),
+  primary key (account_id, request_id)
+) strict, without rowid`
+
+export const rejectionsOfNobody: readonly MigrationStatement[] = [
+  { postgres: 'alter table rejection alter column key_id drop not null' },
+  { sqlite: rejection },
+  { sqlite: 'insert into rejection_new select * from rejection' },
+  { sqlite: 'drop table rejection' },
+  { sqlite: 'alter table rejection_new rename to rejection' },
+  { sqlite: 'create index rejection_by_time on rejection (created_at)' },
+]
+
+/** Sums of completions by day and by what they are attributed to. A job fills them, from the completions that exist too. */
+const usageDimension = `create table usage_dimension (
+  account_id text not null check (account_id <> ''),
+  month integer not null check (month >= 0),
+  dimension text not null check (dimension <> ''),
+  value text not null,
+  day integer not null check (day >= 0),
+  model text not null,
+  requests integer not null,
+  prompt_tokens integer not null,
+  completion_tokens integer not null,
+  cost_nano_usd integer not null,
+  margin_nano_usd integer not null,
+  primary key (account_id, month, dimension, value, day, model)
+) strict, without rowid`
+
+const usageProgress = `create table usage_progress (
+  account_id text primary key check (account_id <> ''),
+  summed_until integer not null check (summed_until >= 0)
+) strict, without rowid`
+
+/** Copies of completions that were written, or corrected, behind \`summed_until\`; a sign of -1 takes one back. */
+const usageLate = `create table usage_late (
+  account_id text not null check (account_id <> ''),
+  id text not null,
+  part integer not null check (part >= 0),
+  sign integer not null check (sign = 1 or sign = -1),
+  created_at integer not null,
+  key_id text not null,
+  team_id text,
+  model text not null,
+  provider text not null,
+  session_id text,
+  end_user text,
+  tags text,
+  client_request_id text,
+  request_id text,
+  prompt_tokens integer not null,
+  completion_tokens integer not null,
+  cost_nano_usd integer not null,
+  provider_cost_nano_usd integer,
+  primary key (account_id, id, part)
+) strict, without rowid`
+
+export const usageDimensions: readonly MigrationStatement[] = [
+  usageDimension,
+  usageProgress,
+  usageLate,
+  'insert into usage_progress (account_id, summed_until) select id, 0 from account',
+]
