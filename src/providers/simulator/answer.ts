@@ -151,8 +151,8 @@ function plainText({ directives, toolResults, images }: SimulatorRequest): strin
   const seen = images === 0 ? '' : `You sent ${images === 1 ? 'an image' : `${images} images`}. `
   return (
     `Hello from Turnpike's simulator: your client, your key and this gateway work together. ${heard}${seen}` +
-    'No model has thought about that. To talk to a real one, set the key of a provider, such as OPENAI_API_KEY, ' +
-    'start Turnpike again and choose a model from GET /v1/models.'
+    'No model has thought about that. To talk to a real one, add a provider in the dashboard, or set its key, such as ' +
+    'OPENAI_API_KEY, and start Turnpike again. Then choose a model from GET /v1/models.'
   )
 }
 
