@@ -1,6 +1,7 @@
 /** The whole application in this process, asked without a socket, with people who can be signed in by link. */
 import { hash, randomBytes } from 'node:crypto'
-import { dirname } from 'node:path'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import type { TestContext } from 'node:test'
 import type { LightMyRequestResponse } from 'fastify'
 import type { Role as ServiceRole } from '../../../src/app/background-work.ts'
@@ -14,7 +15,7 @@ import { createAccount } from '../../../src/features/accounts/queries.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
 import { insertSession } from '../../../src/features/sessions/queries.ts'
 import { openLog } from '../../../src/telemetry/log.ts'
-import { currentLocation, openLocation, temporaryPath, testIds } from '../database.ts'
+import { currentLocation, openLocation, testIds } from '../database.ts'
 
 export const OWN_PAGE = { 'sec-fetch-site': 'same-origin' }
 /** Of the installation. */
@@ -75,7 +76,9 @@ export async function openApp(t: Pick<TestContext, 'after'>, options: AppOptions
   // Folders go when the application has ended: what is registered first is done first.
   const removals: (() => unknown)[] = []
   const afterwards = { after: (remove: () => unknown) => void removals.push(remove) }
-  const folder = dirname(await temporaryPath(afterwards))
+  // Not in memory as the database may be: sandboxes of agents see nothing of /dev.
+  const folder = await mkdtemp(`${tmpdir()}/turnpike-test-`)
+  afterwards.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   const env = { TURNPIKE_DATA_DIR: folder, ...settings }
   const config = await loadConfig({ env, cwd: folder, builtIn })
   const database = await openLocation(place ?? (await currentLocation(afterwards)))
