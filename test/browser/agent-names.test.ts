@@ -4,13 +4,16 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { agentReference } from '../../src/domain/agent.ts'
 import type { AgentId, KeyId } from '../../src/domain/ids.ts'
-import { startBrowser } from '../support/browser/browser.ts'
+import { comesTrue, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { testIds } from '../support/database.ts'
 import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 import { completionRecord, recordCompletions } from '../support/ledger/completions.ts'
 
 const MODEL = 'turnpike-simulator'
+/** Of the page, in CSS pixels. */
+const HEIGHT = 'document.documentElement.scrollHeight'
+const STEP = 500
 const endings: (() => unknown)[] = []
 let browser: Browser
 let dashboard: Dashboard
@@ -88,12 +91,22 @@ test('the list of agents shows every name as text', async (t) => {
   const more = page.getByRole('button', { name: 'Load more' })
   await links.first().waitFor()
   while ((await more.count()) > 0) {
-    const before = await links.count()
+    const before = await page.evaluate<number>(HEIGHT)
     await more.click()
-    await links.nth(before).waitFor()
+    assert.ok(await comesTrue(page, `${HEIGHT} > ${before}`))
   }
-  const linked = await links.evaluateAll((all) => all.map((link) => (link as unknown as { href: string }).href))
-  assert.equal(new Set(linked.map((href) => /agt_\w+/.exec(href)?.[0])).size, agents.length)
+  // Of a long list only the rows near the window are rendered.
+  await page.evaluate('scrollTo(0, 0)')
+  const seen = new Set<string | undefined>()
+  for (let top = 0; top < (await page.evaluate<number>(HEIGHT)); top += STEP) {
+    await page.evaluate(
+      `scrollTo(0, ${top}); new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`,
+    )
+    const linked = await links.evaluateAll((all) => all.map((link) => (link as unknown as { href: string }).href))
+    for (const href of linked) seen.add(/agt_\w+/.exec(href)?.[0])
+  }
+  assert.equal(seen.size, agents.length)
+  await page.evaluate('scrollTo(0, 0)')
   await page.getByText('<script>globalThis.__hacked?.(').first().waitFor()
   await assertNothingRan(page, 'Agents')
 })

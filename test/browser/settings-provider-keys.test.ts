@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
 import { model } from '../support/gateway.ts'
@@ -227,8 +227,14 @@ test('a stored prompt is shown on request, compared, replayed and deleted; each 
   assert.equal(await views(), 2)
   await page.evaluate(SETTLED)
   await sheet.getByRole('link', { name: 'Replay in Playground' }).click()
-  await page.waitForURL(/\/app\/playground/)
-  await page.getByText('First question').first().waitFor()
+  // Not by its text: the sheet has it, too, until it has faded out.
+  assert.ok(
+    await comesTrue(
+      page,
+      "[...document.querySelectorAll('textarea')].some((field) => field.value === 'First question')",
+    ),
+  )
+  await sheet.waitFor({ state: 'detached' })
   await page.goBack()
   await sheet.getByRole('button', { name: 'Show prompt and answer' }).click()
   await sheet.getByRole('button', { name: 'Delete content' }).click()
