@@ -48,7 +48,7 @@ export interface TableOptions {
   readonly plot: string | undefined
 }
 
-const TIMING: Timing = { roundSeconds: 2, rounds: 3, firstWarmSeconds: 8, warmSeconds: 2 }
+const TIMING: Timing = { roundSeconds: 2, rounds: 3, firstWarmSeconds: 20, warmSeconds: 2 }
 const QUICK_TIMING: Timing = { roundSeconds: 1, rounds: 1, firstWarmSeconds: 1, warmSeconds: 1 }
 const PACED_SECONDS = 4
 const ABORTS = 10

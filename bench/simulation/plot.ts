@@ -3,6 +3,7 @@ import { escapeHtml } from '../../src/lib/escape.ts'
 import type { Prediction } from './predictions.ts'
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [860, 420, 60, 30, 50] as const
+const TITLE = 'Predicted p99 of what the gateway adds to a request, ms, by requests a second'
 const LEGEND_WIDTH = 220
 const [RATES, WAITS_MS] = [
   [1e3, 1e6],
@@ -11,7 +12,7 @@ const [RATES, WAITS_MS] = [
 const COLOURS = ['#4c78a8', '#f58518', '#e45756', '#72b7b2', '#54a24b']
 
 export function plotPredictions(predictions: readonly Prediction[]): string {
-  const parts = [text(0, 16, 'Predicted p99 of what the gateway adds to a request, ms, by requests a second')]
+  const parts = [`<title>${TITLE}</title>`, '<rect width="100%" height="100%" fill="#fff"/>', text(0, 16, TITLE)]
   for (let rate = RATES[0]; rate <= RATES[1]; rate *= 10)
     parts.push(...gridLine(x(rate), TOP, x(rate), HEIGHT - BOTTOM))
   for (let ms = WAITS_MS[0]; ms <= WAITS_MS[1]; ms *= 10)
@@ -30,7 +31,7 @@ export function plotPredictions(predictions: readonly Prediction[]): string {
     parts.push(text(WIDTH - LEGEND_WIDTH + 32, top + 11, scenario.name))
   }
   const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`
-  return `${head}\n<rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`
+  return `${head}\n${parts.join('\n')}\n</svg>\n`
 }
 
 function x(rate: number): number {
