@@ -19,28 +19,32 @@ export const MAX_VALUES = 100_000
 /** What the values beyond the limit are called; no value has this character. */
 export const OTHER_VALUES = '*'
 const EVERY_MS = 10 * 60_000
-/** Longer than `LATE_AFTER_MS` by more than any transaction of the ledger takes. */
+/**
+ * Before an account's newest completion. Longer than `LATE_AFTER_MS` by more than any transaction of the ledger takes; the
+ * ledger's time, which never goes back, is the newest completion's at least, so no clock of a process is asked.
+ */
 const SUMMED_AFTER_MS = 60 * 60_000
 /** Completions summed in one transaction. */
 const PIECE_ROWS = 1_000
 const ACCOUNTS_PER_QUERY = 500
-
-interface SumsInput {
-  readonly db: Kysely<Database>
-  /** Unix milliseconds. */
-  readonly now: () => number
-}
 
 interface Limits {
   readonly maxValues?: number
   readonly pieceRows?: number
 }
 
-export function dimensionSumsJobs({ db, now }: SumsInput): Readonly<Record<string, JobKind>> {
+export function dimensionSumsJobs({
+  db,
+  now,
+}: {
+  readonly db: Kysely<Database>
+  /** Unix milliseconds. */
+  readonly now: () => number
+}): Readonly<Record<string, JobKind>> {
   return {
     'usage.dimensions': every(EVERY_MS, async (_job, { signal }) => {
       if (await isNewHere(db, now())) return
-      await sumCompletions({ db, now }, {}, signal)
+      await sumCompletions(db, {}, signal)
     }),
   }
 }
@@ -52,22 +56,16 @@ async function isNewHere(db: Kysely<Database>, now: number): Promise<boolean> {
   return now - Number(row.rows[0]?.applied_at ?? now) < SUMMED_AFTER_MS
 }
 
-/** Sums what was created until an hour ago, of all accounts. An account that is new here is begun at the next call. */
-export async function sumCompletions({ db, now }: SumsInput, limits: Limits = {}, signal?: AbortSignal): Promise<void> {
-  const until = now() - SUMMED_AFTER_MS
+/** Sums all accounts. One that is new here begins at the next call. */
+export async function sumCompletions(db: Kysely<Database>, limits: Limits = {}, signal?: AbortSignal): Promise<void> {
   let after = ''
   for (;;) {
-    const accounts = await db
-      .selectFrom('usage_progress')
-      .select('account_id')
-      .where('account_id', '>', after as AccountId)
-      .orderBy('account_id')
-      .limit(ACCOUNTS_PER_QUERY)
-      .execute()
-    for (const { account_id: accountId } of accounts) {
+    const accounts = await readAccounts(db, after)
+    for (const { account_id: accountId, newest, has_late: hasLate, summed_until: from } of accounts) {
+      const until = (newest ?? 0) - SUMMED_AFTER_MS
       const summer = createSummer({ db, accountId, until }, limits)
-      await inBatches(summer.sumLate, signal)
-      await inBatches(summer.sumNext, signal)
+      if (Number(hasLate) === 1) await inBatches(summer.sumLate, signal)
+      if (until > from) await inBatches(summer.sumNext, signal)
     }
     const last = accounts.at(-1)
     if (last === undefined) break
@@ -78,9 +76,32 @@ export async function sumCompletions({ db, now }: SumsInput, limits: Limits = {}
     on conflict do nothing`.execute(db)
 }
 
+function readAccounts(db: Kysely<Database>, after: string) {
+  return db
+    .selectFrom('usage_progress')
+    .select(['account_id', 'summed_until'])
+    .select(({ selectFrom }) =>
+      selectFrom('completion')
+        .select('completion.created_at')
+        .whereRef('completion.account_id', '=', 'usage_progress.account_id')
+        .orderBy('completion.id', 'desc')
+        .limit(1)
+        .as('newest'),
+    )
+    .select(
+      sql<number>`case when exists (select 1 from usage_late where usage_late.account_id = usage_progress.account_id)
+        then 1 else 0 end`.as('has_late'),
+    )
+    .where('account_id', '>', after as AccountId)
+    .orderBy('account_id')
+    .limit(ACCOUNTS_PER_QUERY)
+    .execute()
+}
+
 interface SummedAccount {
   readonly db: Kysely<Database>
   readonly accountId: AccountId
+  /** Unix milliseconds. */
   readonly until: number
 }
 
@@ -92,8 +113,11 @@ function createSummer({ db, accountId, until }: SummedAccount, limits: Limits) {
   async function sumNext(): Promise<number> {
     const from = await readProgress(db, accountId)
     const times = await nextTimes(db, accountId, { period: { start: from, end: until }, pieceRows })
-    if (times.length === 0) return 0
     const end = times.length < pieceRows ? until : Math.max(...times) + 1
+    if (times.length === 0) {
+      await moveProgress(db, accountId, { from, to: end }) // so that the next call has nothing to look for
+      return 0
+    }
     const months = monthsOf({ start: Math.min(...times) - ID_TOLERANCE_MS, end })
     const full = await fullValues(months, times.length)
     await db.transaction().execute(async (inside) => {
@@ -135,7 +159,7 @@ async function readProgress(db: Kysely<Database>, accountId: AccountId): Promise
 
 /** Locks the account's row before anything is read, so that no late completion is missed. @returns False: another process did. */
 async function moveProgress(
-  inside: Transaction<Database>,
+  inside: Kysely<Database>,
   accountId: AccountId,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<boolean> {

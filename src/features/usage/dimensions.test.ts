@@ -45,9 +45,9 @@ async function recorded(t: TestContext) {
 }
 
 /** The first call finds the accounts, the second sums their completions. */
-async function sumAll({ db }: Database, limits: Parameters<typeof sumCompletions>[1] = {}, now = PERIOD.end) {
-  await sumCompletions({ db, now: () => now }, limits)
-  await sumCompletions({ db, now: () => now }, limits)
+async function sumAll({ db }: Database, limits: Parameters<typeof sumCompletions>[1] = {}) {
+  await sumCompletions(db, limits)
+  await sumCompletions(db, limits)
 }
 
 const NO_FILTER: DimensionFilter = {
@@ -142,7 +142,7 @@ test('completions that come or are corrected behind the sums are in reports at o
   await assertExact(database, by)
   await assertExact(database, ['day,model'], { tag: 'customer=c1' })
   for (let round = 0; round < 5; round++) {
-    const summing = sumCompletions({ db, now: () => PERIOD.end }, { pieceRows: 2 })
+    const summing = sumCompletions(db, { pieceRows: 2 })
     await Promise.all([summing, ...[7, 8, 9].map((at) => recordCompletions(database, [record(round * 10 + at)]))])
     await assertExact(database, ['tag:customer,day'])
   }
@@ -161,7 +161,8 @@ test('a month tells so many values of a tag apart; the rest is in other [limit: 
   const records = Array.from({ length: 12 }, (_, at) =>
     completionRecord({ createdAt: AT + at, costNanoUsd: BigInt(at + 1), attribution: attribution(at) }),
   )
-  await recordCompletions(database, records)
+  const newest = completionRecord({ createdAt: AT + DAY, costNanoUsd: 1n })
+  await recordCompletions(database, [...records, newest])
   await sumAll(database, { maxValues: 5, pieceRows: 2 })
   await recordCompletions(database, [
     completionRecord({ createdAt: AT, costNanoUsd: 100n, attribution: attribution(0) }),
@@ -175,6 +176,7 @@ test('a month tells so many values of a tag apart; the rest is in other [limit: 
       ['c3', 4n],
       ['c2', 3n],
       ['c1', 2n],
+      [null, 1n],
     ],
   )
   assert.deepEqual([isLimited, other?.groups, other?.requests, other?.costNanoUsd], [true, 1, 8, 68n])

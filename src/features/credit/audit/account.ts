@@ -307,7 +307,8 @@ async function stepDays({ audit, db, report }: Context): Promise<void> {
   }
   const step = { start: days.start, end: Math.min(days.end, days.start + DAYS_A_STEP) }
   await compareDays(db, audit.accountId, step, report)
-  await compareDimensions(db, audit.accountId, step, report)
+  const keptFrom = Math.ceil(audit.keptFrom / (24 * HOUR_MS))
+  await compareDimensions(db, audit.accountId, { start: Math.max(step.start, keptFrom), end: step.end }, report)
   audit.days = { start: step.end, end: days.end }
 }
 

@@ -316,7 +316,10 @@ interface DimensionRow {
 /** Those that every completion counts in once; the sums by tags and agents are written together with them. */
 const WHOLE_DIMENSIONS = ['provider', 'team', 'key', 'session', 'end_user']
 
-/** Finds dimensions whose sums, with what the job has yet to add to them, differ from those of a day that it is past. */
+/**
+ * Finds dimensions whose sums, with what the job has yet to add to them, differ from those of a day that it is past.
+ * @param days Of which all completions exist: the sums by day outlive them, those by a dimension are made of them.
+ */
 export async function compareDimensions(
   db: Kysely<Database>,
   id: AccountId,
