@@ -1,11 +1,12 @@
-/** Deletes data after its retention period. Ledger, invoices, usage alerts and rollups are never deleted. */
+/** Deletes data after its retention period. Ledger, invoices, usage alerts and the sums by hour and day are never deleted. */
 
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import { type AccountId, completionIdFloor } from '../../domain/ids.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import { forgetEnded } from '../../jobs/queue.ts'
+import { monthNumber } from '../../lib/time.ts'
 import { deleteIdempotencyKeys, type RetentionInput } from './idempotency.ts'
 
 const MINUTE_MS = 60_000
@@ -126,8 +127,8 @@ async function deleteDenied(db: Kysely<Database>, before: number): Promise<numbe
 }
 
 /**
- * Deletes old usage rows that are on a closed invoice or cost nothing. Rollups and ledger stay; the cost of deleted rows is
- * summed in `credit`, so that the books still balance.
+ * Deletes old usage rows that are on a closed invoice or cost nothing, and their sums by tag, session and the like. The other
+ * sums and the ledger stay; the cost of deleted rows is summed in `credit`, so that the books still balance.
  * @returns The number of deleted rows.
  */
 export async function retireUsage({ db, now, signal }: RetentionInput): Promise<number> {
@@ -138,7 +139,9 @@ export async function retireUsage({ db, now, signal }: RetentionInput): Promise<
     const accounts = await accountsWithOldRows(db, { old, after })
     for (const account of accounts) {
       const before = deletableBefore(account, old)
-      if (before !== undefined) total += await inBatches(() => deleteRows(db, { id: account.id, before }), signal)
+      if (before === undefined) continue
+      total += await inBatches(() => deleteRows(db, { id: account.id, before }), signal)
+      await inBatches(() => deleteDimensionSums(db, { id: account.id, before }), signal)
     }
     const last = accounts.at(-1)
     if (last === undefined) return total
@@ -162,13 +165,21 @@ function accountsWithOldRows(db: Kysely<Database>, { old, after }: { readonly ol
         .as('invoiced_until'),
     )
     .where('account.id', '>', after as AccountId)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('completion')
-          .select('completion.id')
-          .whereRef('completion.account_id', '=', 'account.id')
-          .where('completion.id', '<', completionIdFloor(old)),
-      ),
+    .where(({ exists, or, selectFrom }) =>
+      or([
+        exists(
+          selectFrom('completion')
+            .select('completion.id')
+            .whereRef('completion.account_id', '=', 'account.id')
+            .where('completion.id', '<', completionIdFloor(old)),
+        ),
+        exists(
+          selectFrom('usage_dimension')
+            .select('usage_dimension.day')
+            .whereRef('usage_dimension.account_id', '=', 'account.id')
+            .where('usage_dimension.month', '<', monthNumber(old)),
+        ),
+      ]),
     )
     .orderBy('account.id')
     .limit(ACCOUNTS_PER_QUERY)
@@ -211,4 +222,17 @@ async function deleteRows(
     }
     return rows.length
   })
+}
+
+/** Of whole months: their table is sorted by month. */
+async function deleteDimensionSums(
+  db: Kysely<Database>,
+  { id, before }: { readonly id: AccountId; readonly before: number },
+): Promise<number> {
+  const key = sql.raw('month, dimension, value, day, model')
+  const { numAffectedRows = 0n } = await sql`delete from usage_dimension where account_id = ${id} and (${key}) in
+    (select ${key} from usage_dimension where account_id = ${id} and month < ${monthNumber(before)} limit ${BATCH_ROWS})`.execute(
+    db,
+  )
+  return Number(numAffectedRows)
 }

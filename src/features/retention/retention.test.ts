@@ -9,6 +9,7 @@ import { DatabaseError } from '../../db/failure.ts'
 import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/schema.ts'
 import { type AccountId, type AuditId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'
+import { sumCompletions } from '../usage/dimension-sums.ts'
 import { deleteIdempotencyKeys } from './idempotency.ts'
 import { deleteRejections, deleteResponses, deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
 
@@ -79,6 +80,22 @@ test('usage rows older than 400 days go; sums, ledger and invoices stay, and the
   const sums = { rows_nano_usd: 716n, rollups_nano_usd: 716n, hours_nano_usd: 716n, ledger_nano_usd: 716n }
   assert.deepEqual({ ...(await books(database, ada)) }, sums)
   assert.equal(await retireUsage(now(database)), 0)
+})
+
+test('sums by tag, session and the like go by month, when all their completions have gone', async (t) => {
+  const database = await temporaryDatabase(t)
+  const ledger = await ledgerDays(database, ada)
+  const young = NOW - 40 * DAY_MS
+  for (const time of [OLD, young, young + 2 * HOUR_MS]) await ledger.charge(time, { costNanoUsd: 5n })
+  for (const _ of ['begins', 'sums']) await sumCompletions(database.db)
+  const months = async () =>
+    (await database.db.selectFrom('usage_dimension').select('month').distinct().orderBy('month').execute()).length
+  assert.equal(await months(), 2)
+  for (const time of [OLD, young]) await invoiceFor(database, ada, time)
+  await retireUsage(now(database))
+  assert.equal(await months(), 2, 'the month has not passed')
+  await retireUsage(at(NOW + 30 * DAY_MS)(database))
+  assert.equal(await months(), 1)
 })
 
 test('a usage row stays until its month’s invoice is closed', async (t) => {
