@@ -254,6 +254,21 @@ test('a recharge whose payment method Stripe no longer knows fails at once', asy
   assert.equal(double.calls.filter((call) => call === 'POST /v1/payment_intents').length, 1)
 })
 
+test('a recharge that was paid does not fail because Stripe refuses to show it', async (t) => {
+  const { recharge, deps, double, ask, account, clock, entries } = await withCard(t)
+  await recharge(TERMS)
+  double.state.refusesReads = true
+  await rechargeAll(deps)
+  assert.equal((await ask('/billing', account.id)).body.auto_recharge.error, null)
+  double.state.refusesReads = false
+  clock.now += 120_000
+  await reconcilePayments(deps)
+  assert.deepEqual(await entries(), [
+    ['purchase', 10_000_000_000n],
+    ['purchase', 20_000_000_000n],
+  ])
+})
+
 test('a process that looked before a recharge failed does not repeat it', async (t) => {
   const { db, recharge, deps, double, account, spend } = await withCard(t)
   await recharge(TERMS)

@@ -50,7 +50,7 @@ export async function rechargeAll(deps: RechargeDeps): Promise<void> {
     .execute()
   for (const { account_id: accountId } of due) {
     const payment = await beginRecharge(deps, accountId)
-    if (payment !== undefined) await attempt(deps, payment)
+    if (payment !== undefined) await withWarning(deps, payment, () => attempt(deps, payment))
   }
 }
 
@@ -86,8 +86,8 @@ async function attempt(deps: RechargeDeps, payment: PaymentTable): Promise<void>
   const { customer_id: customer, payment_method_id: method } = await readPaymentAccount(deps.db, accountId)
   if (customer === null || method === null) return failPayment(deps, payment, 'no_payment_method')
   const client = await deps.stripe.client()
-  try {
-    const intent = await client.paymentIntents.create(
+  const intent = await client.paymentIntents
+    .create(
       {
         amount: Number(nanoUsd / NANO_USD_PER_CENT),
         currency: 'usd',
@@ -99,18 +99,17 @@ async function attempt(deps: RechargeDeps, payment: PaymentTable): Promise<void>
       },
       { idempotencyKey: `turnpike ${id}` },
     )
-    await updatePayment(deps.db, { accountId, id }, { intent_id: intent.id })
-    await settleIntent(deps, intent.id)
-  } catch (error) {
-    const known = stripeError(error)
-    if (known === undefined) throw error
-    if (FINAL.has(known.type)) await failPayment(deps, payment, known.code ?? 'declined')
-    else
-      deps.log.warn(
-        { err: error, account: accountId, payment: id },
-        'a recharge could not be requested; it is repeated',
-      )
-  }
+    .catch((error: unknown) => endRefused(deps, payment, error))
+  if (intent === undefined) return
+  await updatePayment(deps.db, { accountId, id }, { intent_id: intent.id })
+  await settleIntent(deps, intent.id)
+}
+
+/** Fails the payment where a repetition would be refused, too. Otherwise throws the error. */
+async function endRefused(deps: RechargeDeps, payment: PaymentTable, error: unknown): Promise<undefined> {
+  const known = stripeError(error)
+  if (known === undefined || !FINAL.has(known.type)) throw error
+  await failPayment(deps, payment, known.code ?? 'declined')
 }
 
 /** Looks at payments that are pending for longer than events take. */
@@ -123,18 +122,25 @@ export async function reconcilePayments(deps: RechargeDeps): Promise<void> {
     .orderBy('created_at')
     .limit(PAYMENTS_AT_ONCE)
     .execute()
-  for (const payment of pending) await reconcileOne(deps, payment)
+  for (const payment of pending) await withWarning(deps, payment, () => reconcileOne(deps, payment))
 }
 
 async function reconcileOne(deps: RechargeDeps, payment: PaymentTable): Promise<void> {
   const { intent_id: intentId, kind, created_at: createdAt } = payment
+  if (intentId !== null) await settleIntent(deps, intentId)
+  else if (payment.session_id !== null) await settleSession(deps, payment)
+  else if (deps.now() - createdAt > REPEATABLE_MS) await failPayment(deps, payment, 'abandoned')
+  else if (kind === 'recharge') await attempt(deps, payment)
+}
+
+/** One payment must not keep the others from being looked at. It stays pending and is looked at again. */
+async function withWarning(deps: RechargeDeps, payment: PaymentTable, work: () => Promise<void>): Promise<void> {
   try {
-    if (intentId !== null) await settleIntent(deps, intentId)
-    else if (payment.session_id !== null) await settleSession(deps, payment)
-    else if (deps.now() - createdAt > REPEATABLE_MS) await failPayment(deps, payment, 'abandoned')
-    else if (kind === 'recharge') await attempt(deps, payment)
+    await work()
   } catch (error) {
-    // One payment must not keep the others from being looked at.
-    deps.log.warn({ err: error, account: payment.account_id, payment: payment.id }, 'a payment could not be reconciled')
+    deps.log.warn(
+      { err: error, account: payment.account_id, payment: payment.id },
+      'a payment could not be settled yet',
+    )
   }
 }

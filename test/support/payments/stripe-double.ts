@@ -20,7 +20,7 @@ export async function startStripe(t: Pick<TestContext, 'after'>) {
   const objects = new Map<string, StripeObject>()
   const answers = new Map<string, { status: number; body: object }>()
   const calls: string[] = []
-  const state = { declines: false, isDown: false, lacksMethod: false, pageSize: 100 }
+  const state = { declines: false, isDown: false, lacksMethod: false, refusesReads: false, pageSize: 100 }
   let serial = 0
   const add = <Rest extends object>(prefix: string, object: string, rest: Rest): StripeObject & Rest => {
     const made = { id: `${prefix}_${++serial}`, object, ...rest }
@@ -76,6 +76,7 @@ export async function startStripe(t: Pick<TestContext, 'after'>) {
     const { pathname, searchParams } = url
     const make = method === 'POST' ? routes[pathname] : undefined
     if (make !== undefined) return make(fields)
+    if (state.refusesReads) throw new Missing(pathname)
     if (pathname === '/v1/refunds') return listOf('refund', searchParams)
     if (pathname === '/v1/disputes') return listOf('dispute', searchParams)
     if (pathname.endsWith('/detach')) return { id: pathname.split('/')[3], object: 'payment_method' }
