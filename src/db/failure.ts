@@ -47,7 +47,7 @@ export function databaseUnavailable(cause: unknown): GatewayError {
 }
 
 /** PostgreSQL cannot store U+0000 in a text. SQLite could: it is refused there, too, so that what works on one works on both. */
-export function textWithNull(cause?: unknown): GatewayError {
+export function invalidText(cause?: unknown): GatewayError {
   return new GatewayError('invalid_value', 'A text has the character U+0000 in it.', { cause })
 }
 

@@ -9,7 +9,7 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { DatabaseError, isConnectionLost, textWithNull } from '../failure.ts'
+import { DatabaseError, invalidText, isConnectionLost } from '../failure.ts'
 import type { SqlValue } from '../sqlite/message.ts'
 import type { PostgresPool, PostgresSession } from './pool.ts'
 
@@ -64,7 +64,7 @@ function createConnection(session: PostgresSession): PooledConnection {
         return query.kind === 'SelectQueryNode' ? { rows: result } : { rows: result, numAffectedRows: BigInt(changes) }
       } catch (error) {
         this.isBroken ||= isConnectionLost(error)
-        throw error instanceof DatabaseError && error.sqlState === INVALID_TEXT ? textWithNull(error) : error
+        throw error instanceof DatabaseError && error.sqlState === INVALID_TEXT ? invalidText(error) : error
       }
     },
     streamQuery() {

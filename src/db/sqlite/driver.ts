@@ -11,7 +11,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { textWithNull } from '../failure.ts'
+import { invalidText } from '../failure.ts'
 import type { QueryRows, SqlValue } from './message.ts'
 import type { DatabaseThread, Writer } from './thread.ts'
 
@@ -79,7 +79,7 @@ function createConnection(reader: DatabaseThread, writer: Writer): RoutedConnect
     inTransaction: false,
     async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
       const parameters = query.parameters as readonly SqlValue[] // SQLite rejects other values when it binds them
-      if (parameters.some((value) => typeof value === 'string' && value.includes('\0'))) throw textWithNull()
+      if (parameters.some((value) => typeof value === 'string' && value.includes('\0'))) throw invalidText()
       const request = { kind: 'query', sql: query.sql, parameters, transaction: this.inTransaction } as const
       if (this.inTransaction) return toResult(await writer.sendHeld(request))
       return toResult(await (query.query.kind === 'SelectQueryNode' ? reader : writer).send(request))

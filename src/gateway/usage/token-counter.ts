@@ -95,7 +95,7 @@ async function sumUntil(
   count: (piece: string) => Promise<number | undefined>,
 ): Promise<number | undefined> {
   let tokens = 0
-  for (let at = 0; at < text.length && tokens <= (enough ?? tokens); at += MAX_COUNTED_CHARACTERS) {
+  for (let at = 0; at < text.length && tokens <= (enough ?? Number.POSITIVE_INFINITY); at += MAX_COUNTED_CHARACTERS) {
     const counted = await count(text.slice(at, at + MAX_COUNTED_CHARACTERS))
     if (counted === undefined) return undefined
     tokens += counted
