@@ -20,7 +20,7 @@ import { ROOT } from './source-files.ts'
 import { makeMemoryFolder } from './test-run/memory-folder.ts'
 import { cpuSeconds } from './test-run/process-cpu.ts'
 import { startStalls } from './test-run/stalls.ts'
-import { type FileResult, type RunResult, runTestFiles } from './test-run/test-file-run.ts'
+import { abortedAtEnd, type FileResult, type RunResult, runTestFiles } from './test-run/test-file-run.ts'
 import { formGroups, runsAlone } from './test-run/test-groups.ts'
 import { createDialectScan, isFaultTest, isSlowTest } from './test-run/test-passes.ts'
 import {
@@ -106,9 +106,13 @@ const notes = new Set<string>()
 const total = (count: (result: FileResult) => number) => done.reduce((sum, { result }) => sum + count(result), 0)
 const secondsOf = (some: Iterable<TestTask>) => [...some].reduce((sum, { seconds }) => sum + seconds, 0)
 const endStalls = options.includes('--stalls') ? startStalls() : undefined
+const signal = abortedAtEnd()
+process.once('exit', () => {
+  endStalls?.()
+  if (memory !== undefined) rmSync(memory, { recursive: true, force: true, maxRetries: 5 })
+})
 const failedFiles = await runAll()
 endStalls?.()
-if (memory !== undefined) rmSync(memory, { recursive: true, force: true })
 if (filters.length === 0) writeDurations(DURATIONS, durations())
 finish()
 
@@ -170,6 +174,7 @@ function runGroup({ tasks: members, dialect }: TestGroup, server: string | undef
     timeoutMs: FILE_TIMEOUT_MS,
     namesAll: options.includes('--spec'),
     mayBeEmpty: (path) => dialect === 'postgres' || usesBoth(path),
+    signal,
   })
 }
 

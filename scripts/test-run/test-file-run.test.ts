@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/client.ts'
 import type { RunResult } from './test-file-run.ts'
 
 const RUNNER = new URL('./test-file-run.ts', import.meta.url).href
 
-/** What `npm test` learns of files of these lines; in a process of its own, since tests do not run tests. */
-function resultOf(t: TestContext, ...files: readonly (readonly string[])[]): RunResult {
+/** A program that prints what `npm test` learns of files of these lines: tests do not run tests in their own process. */
+function programOf(t: TestContext, files: readonly (readonly string[])[]): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'turnpike-file-run-')))
   t.after(() => rmSync(root, { recursive: true }))
   const paths = files.map((lines, at) => {
@@ -19,12 +20,18 @@ function resultOf(t: TestContext, ...files: readonly (readonly string[])[]): Run
   })
   const input = { files: paths, root, timeoutMs: 60_000, namesAll: false }
   const script = join(root, 'run.mjs')
-  const code = `const { runTestFiles } = await import(${JSON.stringify(RUNNER)})
-    const input = { ...${JSON.stringify(input)}, env: process.env, mayBeEmpty: () => false }
+  const code = `const { abortedAtEnd, runTestFiles } = await import(${JSON.stringify(RUNNER)})
+    const own = { env: process.env, mayBeEmpty: () => false, signal: abortedAtEnd() }
+    const input = { ...${JSON.stringify(input)}, ...own }
     console.log(JSON.stringify(await runTestFiles(input)))`
   writeFileSync(script, code)
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: '1' }
-  return JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8', env })) as RunResult
+  return script
+}
+
+const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: '1' }
+
+function resultOf(t: TestContext, ...files: readonly (readonly string[])[]): RunResult {
+  return JSON.parse(execFileSync(process.execPath, [programOf(t, files)], { encoding: 'utf8', env })) as RunResult
 }
 
 const countsOf = ({ files }: RunResult) => files.map(({ passed, failed }) => [passed, failed])
@@ -109,6 +116,42 @@ test('a process that ends early only after other files says how it ended', (t) =
   assert.equal(files.filter(({ failed }) => failed === 1).length, 1)
   assert.match(report, /\d\.test\.mjs ended .*, but not alone, .*: exit code 0, the last of its stderr:\nnot alone/)
 })
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} ends the processes of tests and what they have started`, async (t) => {
+    const script = programOf(t, [
+      [
+        "import { spawn } from 'node:child_process'",
+        "import { writeFileSync } from 'node:fs'",
+        "test('endless', async () => {",
+        "  const server = spawn('sleep', ['600'])",
+        "  process.once('exit', () => server.kill())",
+        "  writeFileSync('pids', [process.pid, server.pid].join())",
+        '  await new Promise((resolve) => setTimeout(resolve, 600_000))',
+        '})',
+      ],
+    ])
+    const pids = join(dirname(script), 'pids')
+    const run = spawn(process.execPath, [script], { env, stdio: 'ignore' })
+    const text = await eventually(
+      async () => (existsSync(pids) ? readFileSync(pids, 'utf8') : ''),
+      (content) => /\d,\d/.test(content),
+    )
+    run.kill(signal)
+    await eventually(
+      async () => text.split(',').filter(isAlive),
+      (alive) => alive.length === 0,
+    )
+  })
+}
+
+function isAlive(pid: string): boolean {
+  try {
+    return process.kill(Number(pid), 0)
+  } catch {
+    return false
+  }
+}
 
 test('the CPU time of a file is its own, on Linux with that of the processes which it has waited for', (t) => {
   const loop = 'while (process.cpuUsage().user < 1_000_000);'

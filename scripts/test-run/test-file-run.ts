@@ -1,4 +1,5 @@
 /** Runs test files in a process and reports how all their tests went, also when the process ended before they did. */
+import { constants } from 'node:os'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
@@ -16,6 +17,8 @@ export interface TestRun {
   readonly namesAll: boolean
   /** Whether the file may have no test of its own on this database. */
   readonly mayBeEmpty: (file: string) => boolean
+  /** Ends the process of the files. */
+  readonly signal: AbortSignal
 }
 
 export interface SkippedTest {
@@ -46,6 +49,18 @@ const NOTE = /^recordings\b.*:/
 const FAILURES = 'Failed tests:'
 /** Characters that are shown of a process that ended early: its last error with its stack. */
 const MOST_STDERR = 4_000
+
+/** Returns a signal that aborts when SIGINT or SIGTERM ends this process, since processes of tests would outlive it. */
+export function abortedAtEnd(): AbortSignal {
+  const controller = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      controller.abort()
+      process.exit(128 + constants.signals[name])
+    })
+  }
+  return controller.signal
+}
 
 /**
  * Runs the files in one process, one after another. When it ends early, each file without a result runs again in a process
@@ -95,7 +110,8 @@ interface ProcessResult extends RunResult {
   readonly unfinished: Omit<FileResult, 'file'>
 }
 
-async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }: TestRun): Promise<ProcessResult> {
+async function runProcess(input: TestRun): Promise<ProcessResult> {
+  const { files, root, env, timeoutMs, namesAll, mayBeEmpty, signal } = input
   const events = run({
     files: [PROCESS],
     argv: files,
@@ -105,6 +121,7 @@ async function runProcess({ files, root, env, timeoutMs, namesAll, mayBeEmpty }:
     // What a failed test has left open must not hold up all others for ever.
     execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
     env,
+    signal,
   })
   const results: FileResult[] = []
   const notes: string[] = []

@@ -7,6 +7,9 @@ import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { costLine, cpuSeconds } from './process-cpu.ts'
 
+// What tests have started ends in listeners of `exit`, which a signal alone does not call.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
 // All are registered before the first begins: --test-force-exit ends the process when no registered test is left.
 let cpuBefore = 0
 for (const file of process.argv.slice(2)) {
