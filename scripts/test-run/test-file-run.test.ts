@@ -104,7 +104,22 @@ test('an error after the last test of a process fails its last file', (t) => {
   ])
 })
 
-// Results that were still on their way are lost, so that it may be said of a file before the one at fault.
+test('what a process reports arrives when its output is non-blocking and full as it ends', (t) => {
+  const lines = [
+    "import { spawn, spawnSync } from 'node:child_process'",
+    "import { writeSync } from 'node:fs'",
+    "test('good', () => {",
+    // A process that ends by itself would restore the mode.
+    '  const code = \'process.stdout; process.kill(process.pid, "SIGKILL")\'',
+    "  spawnSync(process.execPath, ['-e', code], { stdio: 'inherit' })",
+    "  spawn('sh', ['-c', 'sleep 1; kill -CONT ' + process.ppid], { detached: true, stdio: 'ignore' })",
+    "  process.kill(process.ppid, 'SIGSTOP')",
+    "  try { for (;;) writeSync(1, 'x') } catch ({ code }) { if (code !== 'EAGAIN') throw code }",
+    '})',
+  ]
+  assert.deepEqual(countsOf(resultOf(t, lines)), [[1, 0]])
+})
+
 test('a process that ends early only after other files says how it ended', (t) => {
   const first = ["test('good', () => { globalThis.isShared = true })"]
   const second = ["if (globalThis.isShared) { console.error('not alone'); process.exit(0) }", "test('good', () => {})"]

@@ -1,9 +1,26 @@
 /**
- * Preloaded into the process of each test file: makes its output synchronous. Otherwise `--test-force-exit` would discard
- * output that does not fit into the pipe.
+ * Preloaded into the process of each test file: `stdout` is written before `write` returns, since `--test-force-exit` discards
+ * what waits. It waits whenever the pipe is full, as it soon is on a busy machine. A blocking pipe would not do: a process
+ * that a test starts with the same `stdout` makes it non-blocking for both.
  */
-interface Blocking {
-  readonly _handle?: { setBlocking?(isBlocking: boolean): void } | null
+import { writeSync } from 'node:fs'
+
+const PAUSE_MS = 5
+const clock = new Int32Array(new SharedArrayBuffer(4))
+
+function writeWhole(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(process.stdout.fd, bytes, at)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(clock, 0, 0, PAUSE_MS) // full
+    }
+  }
 }
 
-for (const stream of [process.stdout, process.stderr] as readonly Blocking[]) stream._handle?.setBlocking?.(true)
+process.stdout._write = (chunk: string | Uint8Array, encoding, done) => {
+  writeWhole(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
+  done()
+}
+delete process.stdout._writev
