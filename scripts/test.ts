@@ -1,18 +1,15 @@
 /**
- * `npm test`: every test of the project but the slow ones among the fault tests, with progress and totals.
+ * `npm test`: every test of the project but the slow ones among the fault tests, with progress and totals;
+ * `npm test -- --help` lists its options.
  * Neighbouring files share a process. Files that use a database run twice: on SQLite, and on a PostgreSQL server that is
  * started here.
  * What they need of the machine is looked for, and installed where that is possible.
- * `npm run test:faults` (`--faults`): those slow ones; with parts of paths, whatever of the fault tests has them. `--all`: both
- * at once, in less time than one after the other, since the slow ones mostly wait.
- * Arguments are parts of paths: `npm test -- gateway sse` runs the files that contain one of them; `--spec` names every
- * test, `--sqlite` and `--postgres` run one database alone, `--stalls` suspends processes at random, `--cpu` lists the CPU
- * time of every file.
  */
 import { execFileSync } from 'node:child_process'
 import { globSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { Command } from 'commander'
 import { type PostgresServer, startPostgres } from '../test/support/process/postgres-server.ts'
 import { areRecordingsHere, NO_RECORDINGS, RECORDINGS_FOLDER } from '../test/support/providers/recordings-folder.ts'
 import { prepareTool, toolNames } from './kit/machine-tools.ts'
@@ -56,17 +53,30 @@ const LINE_EVERY_MS = 20_000
 /** Of the files that took longest, so that it is seen where the time goes. */
 const SHOWN_DURATIONS = 8
 
+type Flag = 'sqlite' | 'postgres' | 'faults' | 'all' | 'spec' | 'cpu' | 'stalls'
+
 interface Done {
   readonly task: TestTask
   readonly result: FileResult
 }
 
-const options = process.argv.slice(2)
-const isFaults = options.includes('--faults')
-const filters = options.filter((option) => !option.startsWith('--'))
+const command = new Command('npm test --')
+  .argument('[parts...]', 'run only the files whose path contains one of these')
+  .option('--sqlite', 'run on SQLite alone')
+  .option('--postgres', 'run on PostgreSQL alone, and only the files that use a database')
+  .option('--faults', 'run the slow fault tests; with parts of paths, whatever of the fault tests has them')
+  .option('--all', 'run both in less time than one after the other, since the slow ones mostly wait')
+  .option('--spec', 'name every test')
+  .option('--cpu', 'list the CPU time of every file')
+  .option('--stalls', 'suspend processes at random')
+  .parse()
+const options: Readonly<Partial<Record<Flag, true>>> = command.opts()
+const filters = command.args
 const files = testFiles()
 if (files.length === 0) {
-  console.error(isFaults ? 'No fault test matches.' : 'No test file matches; slow ones are in npm run test:faults.')
+  console.error(
+    options.faults ? 'No fault test matches.' : 'No test file matches; slow ones are in npm run test:faults.',
+  )
   process.exit(1)
 }
 const usesBoth = createDialectScan()
@@ -76,8 +86,8 @@ const tasks = planTasks(
     const path = join(ROOT, file)
     const task = { file, waits: isSlowTest(path) }
     return [
-      ...(options.includes('--postgres') ? [] : [{ ...task, dialect: 'sqlite' as const }]),
-      ...(options.includes('--sqlite') || !usesBoth(path) ? [] : [{ ...task, dialect: 'postgres' as const }]),
+      ...(options.postgres ? [] : [{ ...task, dialect: 'sqlite' as const }]),
+      ...(options.sqlite || !usesBoth(path) ? [] : [{ ...task, dialect: 'postgres' as const }]),
     ]
   }),
   known,
@@ -105,7 +115,7 @@ let databaseCpuSeconds = 0
 const notes = new Set<string>()
 const total = (count: (result: FileResult) => number) => done.reduce((sum, { result }) => sum + count(result), 0)
 const secondsOf = (some: Iterable<TestTask>) => [...some].reduce((sum, { seconds }) => sum + seconds, 0)
-const endStalls = options.includes('--stalls') ? startStalls() : undefined
+const endStalls = options.stalls ? startStalls() : undefined
 const signal = abortedAtEnd()
 process.once('exit', () => {
   endStalls?.()
@@ -120,9 +130,9 @@ function testFiles(): readonly string[] {
   const all = PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()
   return all.filter((file) => {
     if (filters.length > 0 && !filters.some((filter) => file.includes(filter))) return false
-    if (options.includes('--all')) return true
+    if (options.all) return true
     const path = join(ROOT, file)
-    return isFaults ? isFaultTest(path) && (filters.length > 0 || isSlowTest(path)) : !isSlowTest(path)
+    return options.faults ? isFaultTest(path) && (filters.length > 0 || isSlowTest(path)) : !isSlowTest(path)
   })
 }
 
@@ -172,7 +182,7 @@ function runGroup({ tasks: members, dialect }: TestGroup, server: string | undef
     root: ROOT,
     env: server === undefined ? env : { ...env, TURNPIKE_TEST_DATABASE_URL: server },
     timeoutMs: FILE_TIMEOUT_MS,
-    namesAll: options.includes('--spec'),
+    namesAll: options.spec === true,
     mayBeEmpty: (path) => dialect === 'postgres' || usesBoth(path),
     signal,
   })
@@ -213,7 +223,7 @@ function finish(): void {
   const shown = slowest.map(({ task, result }) => `${task.file} ${Math.round(result.seconds)} s`)
   console.log(`\nslowest: ${shown.join(', ')}`)
   console.log(`\nCPU: ${cpuLine()}`)
-  if (options.includes('--cpu')) for (const line of cpuOfFiles()) console.log(line)
+  if (options.cpu) for (const line of cpuOfFiles()) console.log(line)
   if (failedFiles.length > 0) console.log(`\nfailed:\n${failedFiles.map((file) => `  ${file}`).join('\n')}`)
   const passed = total((result) => result.passed)
   // Only recordings, which are not part of the project, may be absent: any other test that is not run counts as failed.

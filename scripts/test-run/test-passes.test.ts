@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -46,4 +47,15 @@ test('what uses a gateway, also through helpers, runs on both databases, unless 
   const runsTwice = createDialectScan()
   const files = ['a', 'b', 'c', 'wrapped', 'later', 'd', 'e'].map((name) => at(`test/faults/${name}.test.ts`))
   assert.deepEqual(files.map(runsTwice), [true, true, false, false, true, false, false])
+})
+
+test('npm test explains its options and refuses unknown ones, instead of running everything', () => {
+  const run = (option: string) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, '..', 'test.ts'), option], { encoding: 'utf8' })
+  const [help, unknown] = [run('--help'), run('--nonsense')]
+  assert.equal(help.status, 0)
+  assert.match(help.stdout, /^Usage: npm test -- .*--sqlite/s)
+  assert.equal(unknown.status, 1)
+  assert.match(unknown.stderr, /unknown option '--nonsense'/)
+  assert.equal(unknown.stdout, '')
 })
