@@ -1,4 +1,5 @@
 /** The configuration of this process, and `turnpike config`. */
+import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import { processEnvironment } from '../config/environment.ts'
 import { type BuiltIn, type ConfigFlags, loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
@@ -29,8 +30,32 @@ export function builtIn(): BuiltIn {
 export async function configCheck(file: string | undefined, { json }: JsonOption = {}): Promise<void> {
   const config = await loadCliConfig(file === undefined ? {} : { config: file })
   const checked = file ?? config.file ?? null
-  const text = json === true ? JSON.stringify({ file: checked, ok: true }) : `${checked ?? 'The environment'}: ok`
-  printLine(text)
+  const { CATALOGUE } = await import('../../catalogue/index.ts')
+  const hints = unusedProviders(config, CATALOGUE).map(unusedHint)
+  if (json === true) return printLine(JSON.stringify({ file: checked, ok: true, hints }))
+  printLine(`${checked ?? 'The environment'}: ok`)
+  for (const hint of hints) printLine(`  → ${hint}`)
+}
+
+/** Lists the enabled providers that have a key and that no model is routed to. */
+export function unusedProviders(
+  { providers, models }: Pick<Config, 'providers' | 'models'>,
+  catalogue: readonly CatalogueEntry[],
+): readonly string[] {
+  const used = new Set(
+    [...models, ...catalogue].flatMap(({ deployments = [] }) => deployments.map((one) => one.provider)),
+  )
+  return Object.entries(providers)
+    .filter(([name, { disabled, api_key: key, api_keys: keys = [] }]) => {
+      const hasKey = [key ?? '', ...keys].some((secret) => secret !== '')
+      return disabled !== true && hasKey && !used.has(name)
+    })
+    .map(([name]) => name)
+}
+
+export function unusedHint(provider: string): string {
+  const unused = `The provider ${provider} has a key, but no model of the configuration or the catalogue uses it`
+  return `${unused}: add it to \`deployments\` of a model under \`models\`.`
 }
 
 export async function configSchema(): Promise<void> {

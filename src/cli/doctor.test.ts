@@ -213,6 +213,30 @@ test('providers: reachable, rejected key, limited, failing, silent, without key'
   assert.match(fix ?? '', /key of the provider refused.*providers\.gone\.base_url.*Wait.*status page.*OPENAI_API_KEY/)
 })
 
+test('a provider with a key to which no model is routed is mentioned; models of the database count', async () => {
+  const { port } = await serve(200, '{"data":[]}')
+  const cwd = newFolder()
+  const { db, close } = await openDatabase({ path: join(cwd, 'turnpike.db') })
+  await migrate(db, () => 0)
+  const settings = { deployments: [{ provider: 'stored', model: 'm' }] }
+  const version = { kind: 'model', name: 'of-database', settings, effectiveFrom: 0, createdBy: null } as const
+  await addVersion(db, version, { keys: [new Uint8Array(32)], now: 1 })
+  await close()
+  const host = `protocol: openai, base_url: "http://127.0.0.1:${port}/v1"`
+  const yaml = `providers:
+  acme: { ${host}, api_key: right }
+  filed: { ${host}, api_key: right }
+  stored: { ${host}, api_keys: [right] }
+  keyless: { ${host} }
+  mistral: { base_url: "http://127.0.0.1:${port}/v1", api_key: right }
+  later: { ${host}, api_key: right, disabled: true }
+models: [{ id: m, deployments: [{ provider: filed, model: m }] }]
+`
+  const report = find(await examine(yaml, { TURNPIKE_DATA_DIR: cwd }), 'providers')
+  const unused = 'The provider acme has a key, but no model of the configuration or the catalogue uses it'
+  assert.deepEqual([report.ok, report.fix], [true, `${unused}: add it to \`deployments\` of a model under \`models\`.`])
+})
+
 test('calls of the last 24 hours count: a key that they show as refused fails the check', async () => {
   const { port } = await serve(200, '{"data":[]}')
   const cwd = newFolder()
@@ -237,7 +261,11 @@ test('calls of the last 24 hours count: a key that they show as refused fails th
     'good: reachable; last 24 hours: 1200 calls, 3 failed',
     'refused: reachable; last 24 hours: 1200 calls, 3 failed; last call: Key refused (401)',
   ])
-  assert.deepEqual([ok, fix], [false, 'Check the key and the account of the provider refused.'])
+  assert.equal(ok, false)
+  assert.match(
+    fix ?? '',
+    /^Check the key and the account of the provider refused\. The provider good has a key, but no/,
+  )
 })
 
 test('agents pass with git and a working sandbox; a disabled sandbox is reported in capitals', async () => {

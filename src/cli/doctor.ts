@@ -23,7 +23,7 @@ import { resolveProvider } from '../providers/index.ts'
 import { checkGit, testGitJail } from '../runner/git/self-test.ts'
 import { gitSettings } from '../runner/git/settings.ts'
 import { selfTest } from '../runner/sandbox/self-test.ts'
-import { loadCliConfig } from './configuration.ts'
+import { loadCliConfig, unusedHint, unusedProviders } from './configuration.ts'
 import type { JsonOption } from './output.ts'
 
 /** `turnpike doctor`: runs every check and suggests fixes; changes nothing. Exit code 1 if a check fails. */
@@ -214,7 +214,10 @@ async function checkPort({ host, port }: Config['server']): Promise<Check> {
   return failed(name, `${address}: in use by another program`, 'Stop that program, or set PORT to another port.')
 }
 
-/** Checks for each provider that it has a key, responds, and accepts the key, now and in the calls of the last 24 hours. */
+/**
+ * Checks for each provider that it has a key, responds, and accepts the key, now and in the calls of the last 24 hours.
+ * Mentions those that no model is routed to; that does not fail the check.
+ */
 async function checkProviders(config: Config): Promise<Check> {
   const name = 'providers'
   const recent = await withDatabase(config, (db) => recentCalls(db, Date.now()))
@@ -226,7 +229,13 @@ async function checkProviders(config: Config): Promise<Check> {
   if (results.length === 0) return passed(name, 'none configured; only the built-in simulator is available')
   const message = results.map(({ id, state }) => `${id}: ${state}`).join('\n')
   const fixes = results.flatMap(({ fix }) => (fix === undefined ? [] : [fix]))
-  return fixes.length === 0 ? passed(name, message) : failed(name, message, fixes.join(' '))
+  const {
+    config: { models },
+    catalogue,
+  } = (await storedAt(config, Date.now)) ?? { config, catalogue: CATALOGUE }
+  const hints = unusedProviders({ providers: config.providers, models }, catalogue).map(unusedHint)
+  const text = [...fixes, ...hints].join(' ')
+  return fixes.length > 0 ? failed(name, message, text) : { ...passed(name, message), fix: text || null }
 }
 
 interface ProviderResult {

@@ -141,6 +141,18 @@ test('config check accepts a valid file, and exits with 1 and a line for each pr
   assert.equal(turnpike(['config', 'check', 'none.yaml']).stderr, 'turnpike: none.yaml: there is no such file\n')
 })
 
+test('config check mentions a provider with a key to which no model is routed', () => {
+  const acme = 'acme: { protocol: openai, base_url: "http://127.0.0.1:1", api_key: k }'
+  writeFileSync(join(cwd, 'unused.yaml'), `providers: { ${acme} }`)
+  const { status, stdout } = output(turnpike(['config', 'check', 'unused.yaml']))
+  assert.equal(status, 0)
+  assert.match(stdout, /^unused\.yaml: ok\n {2}→ The provider acme has a key, but no model .*`deployments`.*\.\n$/)
+  const { hints, ...rest } = JSON.parse(turnpike(['config', 'check', 'unused.yaml', '--json']).stdout) as {
+    hints: unknown[]
+  }
+  assert.deepEqual([rest, hints.length], [{ file: 'unused.yaml', ok: true }, 1])
+})
+
 test('config schema prints a JSON Schema', () => {
   const { status, stdout } = turnpike(['config', 'schema'])
   assert.equal(status, 0)
