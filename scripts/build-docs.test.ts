@@ -52,6 +52,18 @@ test('every Markdown file of docs/ is a page in one section, and nothing is inli
     assert.doesNotMatch(read(name), /<style| style="|<script(?![^>]* src=)| on\w+="/, name)
 })
 
+test('llms.txt has every page of the sections with one sentence, and the API description', () => {
+  const lines = read('llms.txt.gz').split('\n')
+  const found = lines
+    .flatMap((line) => /^- \[.+?\]\((\S+)\): ([A-Z`@].*\.)$/.exec(line) ?? [])
+    .filter((_, at) => at % 3 === 1)
+  const pages = SECTIONS.flatMap((section) => section.pages.map(([, page]) => page))
+  const expected = pages.map((page) =>
+    page === 'api/' ? '/openapi.json' : `/docs/${page.replace(/\/$/, '/index')}.md`,
+  )
+  assert.deepEqual(found, expected)
+})
+
 test('the site is small: under 2 MB compressed, with the API reference', () => {
   const sizes = globSync('**/*.gz', { cwd: FOLDER }).map((name) => readFileSync(join(FOLDER, name)).length)
   assert.ok(sizes.reduce((sum, size) => sum + size, 0) < 2_000_000)

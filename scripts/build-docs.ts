@@ -59,7 +59,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Every page as it is written, at its address with `.md`, and `llms.txt`, which lists them. */
+/** Every page as it is written, at its address with `.md`, and `llms.txt`, which lists them with a sentence on each. */
 function copyMarkdown(): void {
   const texts = new Map<string, string>()
   for (const source of globSync(['docs/**/*.md', '*.md'], { cwd: ROOT })) {
@@ -70,7 +70,9 @@ function copyMarkdown(): void {
   }
   for (const [page, text] of texts) writeTo(page, text)
   const sections = SECTIONS.map(({ text, pages }) => {
-    const lines = pages.map(([title, page]) => `- [${title}](/docs/${addressOf(page)})${summaryOf(texts, page)}`)
+    const lines = pages.map(
+      ([title, page, summary]) => `- [${title}](${addressOf(page)}): ${summary ?? summaryOf(texts, page)}`,
+    )
     return `## ${text}\n\n${lines.join('\n')}\n`
   })
   writeTo(
@@ -79,15 +81,16 @@ function copyMarkdown(): void {
   )
 }
 
-const addressOf = (page: string): string => (page === 'api/' ? '../openapi.json' : fileOf(page))
+const addressOf = (page: string): string => (page === 'api/' ? '/openapi.json' : `/docs/${fileOf(page)}`)
 
 function fileOf(page: string): string {
   return page.endsWith('/') ? `${page}index.md` : `${page}.md`
 }
 
 function summaryOf(texts: ReadonlyMap<string, string>, page: string): string {
-  const text = texts.get(fileOf(page))
-  return text === undefined ? '' : `: ${summarize(text)}`
+  const summary = summarize(texts.get(fileOf(page)) ?? '')
+  if (summary === '') throw new Error(`site/sections.ts: the page ${page} has no first sentence; give it a summary.`)
+  return summary
 }
 
 /** The first sentence that is not code. */

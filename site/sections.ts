@@ -3,7 +3,8 @@ export interface Section {
   readonly text: string
   /** Whether the sidebar shows it folded at first. */
   readonly isFolded?: boolean
-  readonly pages: readonly (readonly [text: string, page: string])[]
+  /** The summary is for `llms.txt`; by default it is the first sentence of the page. */
+  readonly pages: readonly (readonly [text: string, page: string, summary?: string])[]
 }
 
 export const SECTIONS: readonly Section[] = [
@@ -22,17 +23,25 @@ export const SECTIONS: readonly Section[] = [
       ['All clients', 'clients/'],
       ['Claude Code', 'clients/claude-code'],
       ['Codex', 'clients/codex'],
-      ['OpenCode', 'clients/opencode'],
-      ['aider', 'clients/aider'],
-      ['Cursor, Continue, Cline', 'clients/editors'],
-      ['OpenAI SDKs', 'clients/openai-sdks'],
-      ['Anthropic SDKs', 'clients/anthropic-sdks'],
-      ['AI SDK', 'clients/ai-sdk'],
-      ['OpenRouter’s SDKs', 'clients/openrouter'],
-      ['LangChain', 'clients/langchain'],
-      ['LlamaIndex', 'clients/llamaindex'],
-      ['pydantic-ai', 'clients/pydantic-ai'],
-      ['llm', 'clients/llm'],
+      ['OpenCode', 'clients/opencode', 'Settings of OpenCode for a gateway, written by `turnpike setup opencode`.'],
+      ['aider', 'clients/aider', 'Settings of aider for a gateway, written by `turnpike setup aider`.'],
+      [
+        'Cursor, Continue, Cline',
+        'clients/editors',
+        'Settings of the editors Cursor, Continue and Cline for a gateway.',
+      ],
+      ['OpenAI SDKs', 'clients/openai-sdks', 'Base URL and key of the OpenAI SDKs for Python and JavaScript.'],
+      ['Anthropic SDKs', 'clients/anthropic-sdks', 'Base URL and key of the Anthropic SDKs for Python and JavaScript.'],
+      ['AI SDK', 'clients/ai-sdk', 'Providers of the AI SDK that reach a gateway, with their base URLs.'],
+      [
+        'OpenRouter’s SDKs',
+        'clients/openrouter',
+        'Base URL and key of the SDKs of OpenRouter, whose requests keep their bodies.',
+      ],
+      ['LangChain', 'clients/langchain', 'Chat models of LangChain on a gateway.'],
+      ['LlamaIndex', 'clients/llamaindex', 'Models of LlamaIndex on a gateway.'],
+      ['pydantic-ai', 'clients/pydantic-ai', 'Models of pydantic-ai on a gateway.'],
+      ['llm', 'clients/llm', 'Models of a gateway in the command-line program `llm`.'],
     ],
   },
   {
@@ -62,18 +71,30 @@ export const SECTIONS: readonly Section[] = [
   {
     text: 'Deploy',
     pages: [
-      ['Overview', 'deploy/'],
-      ['Docker', 'deploy/docker'],
+      ['Overview', 'deploy/', 'Every way to deploy the gateway, with its files and its page.'],
+      [
+        'Docker',
+        'deploy/docker',
+        'The container image: one container with SQLite, or Compose with PostgreSQL and Valkey.',
+      ],
       ['Kubernetes', 'deploy/kubernetes'],
-      ['systemd', 'deploy/systemd'],
-      ['nginx, Caddy, HAProxy, Envoy', 'deploy/proxies'],
-      ['Upgrades and backups', 'deploy/upgrades'],
+      ['systemd', 'deploy/systemd', 'The gateway as a service of systemd, with its user, data and settings.'],
+      [
+        'nginx, Caddy, HAProxy, Envoy',
+        'deploy/proxies',
+        'Configurations of reverse proxies in front of the gateway: what each sets, and why.',
+      ],
+      ['Upgrades and backups', 'deploy/upgrades', 'Upgrades, downgrades, and backups of PostgreSQL.'],
     ],
   },
   {
     text: 'Reference',
     pages: [
-      ['HTTP API', 'api/'],
+      [
+        'HTTP API',
+        'api/',
+        'Every endpoint with its parameters, answers and error codes, as an OpenAPI 3.1 description.',
+      ],
       ['Configuration', 'configuration'],
       ['Command line', 'command-line'],
       ['Errors', 'errors'],
@@ -104,17 +125,25 @@ export const SECTIONS: readonly Section[] = [
     text: 'Security',
     pages: [
       ['Security', 'security'],
-      ['Report a vulnerability', 'security-policy'],
+      [
+        'Report a vulnerability',
+        'security-policy',
+        'How to report a vulnerability in private, and which versions are supported.',
+      ],
     ],
   },
   {
     text: 'Contributing',
     isFolded: true,
     pages: [
-      ['How to contribute', 'contributing'],
+      ['How to contribute', 'contributing', 'How to build, test and change Turnpike, with a tour of its folders.'],
       ['Decisions', 'decisions/'],
-      ['Requirements by ID', 'requirements'],
-      ['Releasing', 'releasing'],
+      [
+        'Requirements by ID',
+        'requirements',
+        'Every requirement and fault by the ID that comments and test titles use.',
+      ],
+      ['Releasing', 'releasing', 'The steps of a release.'],
       ['Changes', 'changelog'],
     ],
   },
