@@ -19,6 +19,7 @@
  *   --bodies    the effect of hostile request bodies on another account, and on memory
  *   --canary   whether a canary that shifts by reloads drops any of 500 requests a second
  *   --dashboard  the effect of dashboard users on the latency of chats
+ *   --dashboard-pages  how soon pages of the dashboard show their content and answer, in Chromium, with a million requests
  *   --dashboard-queries  the latency of dashboard views over a million completions, or over as many as `--rows` says
  *   --fairness  the effect of an account at ten times its rate limit on another one
  *   --instances  one, two and three processes on one PostgreSQL
@@ -28,14 +29,14 @@
  *   --tracing  the CPU time that tracing or capturing every request adds, and guardrails and capture that are off
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
  *
- * `--dashboard-queries` and `--webhooks` take `--postgres`, `--webhooks` `--sqlite`, to measure that database only.
+ * `--dashboard-pages`, `--dashboard-queries` and `--webhooks` take `--postgres`, `--webhooks` `--sqlite`, to measure that database only.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchAgainst } from './against.ts'
 import { benchCanary } from './canary.ts'
-import { benchDashboard, benchDashboardQueries } from './dashboard.ts'
+import { benchDashboard, benchDashboardPages, benchDashboardQueries } from './dashboard.ts'
 import { benchFairness } from './fairness.ts'
 import { benchHostileBodies } from './hostile-bodies.ts'
 import { benchInstances } from './instances.ts'
@@ -50,6 +51,7 @@ const SINGLE: Readonly<Record<string, () => Promise<boolean>>> = {
   bodies: benchHostileBodies,
   canary: benchCanary,
   dashboard: benchDashboard,
+  'dashboard-pages': benchDashboardPages,
   'dashboard-queries': benchDashboardQueries,
   fairness: benchFairness,
   instances: benchInstances,

@@ -25,6 +25,9 @@ export const BUDGETS = {
   dashboardP99Ratio: 1.1,
   /** Time until a view of Usage or Requests has loaded, with a million completions, milliseconds. */
   dashboardQueryP95Ms: 300,
+  /** Content of a page of the dashboard in a browser, with a million requests; on a quiet machine. */
+  pageContentMs: 500,
+  pageInteractionMs: 100,
   /** CPU of a whole answer with every request traced against none, 64 in flight. */
   tracingCpuRatio: 1.1,
   /** The same of guardrails and content capture that are off: nothing, within what two equal processes differ. */

@@ -13,6 +13,7 @@ import { startPostgres } from '../test/support/process/postgres-server.ts'
 import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
 import { fillUsage, MODELS } from './dashboard-data.ts'
+import { measurePages } from './dashboard-pages.ts'
 import { type Question, requestQuestions, usageQuestions } from './dashboard-views.ts'
 import { pace, type Target } from './load.ts'
 import { comparePairs } from './pairs.ts'
@@ -47,8 +48,15 @@ interface Stage {
   readonly filledAt: number
 }
 
-/** Runs an action on a gateway with an account of this many completions. */
-async function onStage<Result>(completions: number, act: (stage: Stage) => Promise<Result>): Promise<Result> {
+/**
+ * Runs an action on a gateway with an account of this many completions.
+ * @param owner The `first` account is that of the person whom `turnpike login-link` signs in.
+ */
+async function onStage<Result>(
+  completions: number,
+  act: (stage: Stage) => Promise<Result>,
+  owner: 'first' | 'other' = 'other',
+): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-dashboard-'))
   const postgres = process.argv.includes('--postgres') ? await startPostgres() : undefined
   const schema = postgres && (await createSchema(postgres.url))
@@ -63,7 +71,7 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
     args: schema ? ['--migrate'] : [],
   })
   try {
-    const account = await gateway.cli('accounts', 'create', '--name', 'bench', '--plan', 'bench')
+    const account = owner === 'first' ? await firstAccount(gateway) : await createAccount(gateway)
     const key = await gateway.key('--account', account)
     const startedAt = performance.now()
     const now = Date.now()
@@ -78,6 +86,16 @@ async function onStage<Result>(completions: number, act: (stage: Stage) => Promi
     await postgres?.stop()
     rmSync(folder, { recursive: true })
   }
+}
+
+function createAccount(gateway: Gateway): Promise<string> {
+  return gateway.cli('accounts', 'create', '--name', 'bench', '--plan', 'bench')
+}
+
+async function firstAccount(gateway: Gateway): Promise<string> {
+  const key = await gateway.key()
+  const response = await fetch(`${gateway.url}/v1/account`, { headers: { authorization: `Bearer ${key}` } })
+  return ((await response.json()) as { readonly id: string }).id
 }
 
 async function p99({ gateway, key }: Stage): Promise<number> {
@@ -160,4 +178,9 @@ export function benchDashboardQueries(): Promise<boolean> {
       verdict(`slowest view of Requests, p95 ms`, await report(stage, requestQuestions(now, stage.filledAt))),
     ])
   })
+}
+
+/** Measures how soon pages show their content in a browser. @returns whether the budgets hold. */
+export function benchDashboardPages(): Promise<boolean> {
+  return onStage(MANY_COMPLETIONS, ({ gateway }) => measurePages(gateway), 'first')
 }
