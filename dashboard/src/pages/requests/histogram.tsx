@@ -1,3 +1,4 @@
+import { memo } from 'react'
 import { plural } from '../../lib/format.ts'
 import { formatAmount, formatTick } from '../../lib/measures.ts'
 import { announce } from '../../ui/announcer.tsx'
@@ -11,7 +12,7 @@ const LABEL = 'Requests over time'
 const format = (count: number) => formatAmount('requests', count)
 
 /** A bar that is clicked, or chosen with Enter, becomes the period; so do several that are dragged over. */
-export function Histogram({ overview }: { readonly overview: Overview }) {
+export const Histogram = memo(({ overview }: { readonly overview: Overview }) => {
   const zone = useTimeZone()
   const change = useRequestsChange()
   const points = histogramPoints(overview, { zone, now: useNow() })
@@ -46,4 +47,4 @@ export function Histogram({ overview }: { readonly overview: Overview }) {
       </ChartFrame>
     </section>
   )
-}
+})

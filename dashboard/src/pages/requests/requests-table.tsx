@@ -18,12 +18,14 @@ export function RequestsTable({ rows }: { readonly rows: readonly Completion[] }
       columns={COLUMNS}
       rows={rows}
       rowKey={({ id }) => id}
-      rowHref={({ id }) => sheetTarget(id)}
+      rowHref={sheetOf}
       sort={{ id: 'time', direction: order }}
       onSort={({ direction }) => change({ order: direction === 'desc' ? undefined : direction })}
     />
   )
 }
+
+const sheetOf = ({ id }: Completion) => sheetTarget(id)
 
 /** Up to fourteen columns side by side. */
 const NARROW = '[&_td]:px-1.5 [&_td]:text-sm [&_th]:px-1.5'

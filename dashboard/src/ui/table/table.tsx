@@ -1,6 +1,6 @@
 /** Rows and columns; below `md` one card a row. A row that leads somewhere is a real link. */
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
-import { memo, type ReactNode, useRef } from 'react'
+import { memo, type ReactNode, useMemo, useRef } from 'react'
 import type { Density, TableView } from '../../lib/table-view.ts'
 import { AppLink, type LinkTarget } from '../app-link.tsx'
 import { classNames } from '../class-names.ts'
@@ -52,8 +52,9 @@ export function Table<Row>(props: TableProps<Row>) {
   const { viewId, label, columns, density = 'compact' } = props
   const narrow = useMediaQuery(BELOW_MD)
   const view = useTableView(viewId)
+  const shown = useMemo(() => shownOf(columns, view), [columns, view])
   if (props.rows.length === 0) return props.empty ?? <Empty title="Nothing here yet" />
-  const seen = { ...props, columns: shownOf(columns, view), density: view.density ?? density }
+  const seen = { ...props, columns: shown, density: view.density ?? density }
   const table = narrow ? <Cards {...seen} /> : <Grid {...seen} />
   if (viewId === undefined) return table
   return (
@@ -81,7 +82,7 @@ function shownOf<Row>(columns: readonly Column<Row>[], view: TableView): readonl
 const ROW_HEIGHTS = { compact: 36, comfortable: 44 } as const
 
 function Grid<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, totals, className, density = 'compact' } = props
+  const { label, columns, rows, rowKey, rowHref, totals, className, density = 'compact' } = props
   const frame = useRef<HTMLDivElement>(null)
   const body = useRef<HTMLTableSectionElement>(null)
   const overflows = useOverflow(frame)
@@ -112,7 +113,9 @@ function Grid<Row>(props: TableProps<Row>) {
               <GridRow
                 key={slot.key}
                 row={slot.row}
-                table={props}
+                columns={columns}
+                rowHref={rowHref}
+                density={density}
                 isPinned={overflows}
                 index={isPartial ? slot.index : undefined}
                 measure={list.measure}
@@ -220,20 +223,25 @@ function SortButton({ direction, onSort, children }: SortButtonProps) {
   )
 }
 
-interface GridRowProps<Row> {
+interface RowProps<Row> {
   readonly row: Row
-  readonly table: TableProps<Row>
-  /** Whether the column that names the row stays in sight. */
-  readonly isPinned: boolean
+  readonly columns: readonly Column<Row>[]
+  readonly rowHref: TableProps<Row>['rowHref'] | undefined
   /** In the whole list, where only a part of it is rendered. */
   readonly index: number | undefined
   readonly measure: ((element: HTMLElement | null) => void) | undefined
 }
 
+interface GridRowProps<Row> extends RowProps<Row> {
+  readonly density: Density
+  /** Whether the column that names the row stays in sight. */
+  readonly isPinned: boolean
+}
+
+/** Rendered again only when its row changes, as long as `columns` and `rowHref` are the same objects. */
 const GridRow = memo(PlainRow) as typeof PlainRow
 
-function PlainRow<Row>({ row, table, isPinned, index, measure }: GridRowProps<Row>) {
-  const { columns, rowHref, density = 'compact' } = table
+function PlainRow<Row>({ row, columns, rowHref, density, isPinned, index, measure }: GridRowProps<Row>) {
   const target = rowHref?.(row)
   const primary = primaryOf(columns)
   return (
@@ -323,7 +331,7 @@ const CARD_GAP = 8
 
 /** One card a row, with the headers as labels, for narrow windows. */
 function Cards<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, rowKey, totals, className } = props
+  const { label, columns, rows, rowKey, rowHref, totals, className } = props
   const element = useRef<HTMLUListElement>(null)
   const list = useVisibleRows(element, { rows, rowKey, rowHeight: CARD_HEIGHT, gap: CARD_GAP })
   const shown = columns.filter(({ id }) => totals?.[id] !== undefined)
@@ -332,7 +340,14 @@ function Cards<Row>(props: TableProps<Row>) {
       <ul ref={element} aria-label={label} onFocus={list.onFocus} className="flex flex-col gap-2">
         {list.slots.map((slot) =>
           'row' in slot ? (
-            <RowCard key={slot.key} row={slot.row} table={props} index={slot.index} measure={list.measure} />
+            <RowCard
+              key={slot.key}
+              row={slot.row}
+              columns={columns}
+              rowHref={rowHref}
+              index={slot.index}
+              measure={list.measure}
+            />
           ) : (
             <li key={slot.key} aria-hidden="true" style={{ height: slot.height }} className="shrink-0" />
           ),
@@ -354,8 +369,7 @@ function Cards<Row>(props: TableProps<Row>) {
   )
 }
 
-function RowCard<Row>({ row, table, index, measure }: Omit<GridRowProps<Row>, 'isPinned'>) {
-  const { columns, rowHref } = table
+function RowCard<Row>({ row, columns, rowHref, index, measure }: RowProps<Row>) {
   const target = rowHref?.(row)
   const primary = primaryOf(columns)
   const others = columns.filter((column) => column !== primary && isInCards(column))
