@@ -77,7 +77,8 @@ export type OnceInTransaction = (
 export interface BudgetPort {
   /**
    * Makes `budgets` those of a subject, in the transaction of its change, and writes the audit log. A budget with the same
-   * window, time zone and start stays the same, with what is spent. In force for the next hold when the transaction commits.
+   * window, time zone and start stays the same, with what is spent; thresholds that this has reached already raise alerts.
+   * In force for the next hold when the transaction commits.
    */
   replace(
     inside: Kysely<Database>,
@@ -87,6 +88,8 @@ export interface BudgetPort {
       readonly audited: AuditedRequest
     },
   ): Promise<void>
+  /** Raises the alerts of all budgets of an account whose spending has reached a threshold that was set afterwards. */
+  alertAll(inside: Kysely<Database>, accountId: AccountId): Promise<void>
   /** The current budgets of subjects of one account, by `subjectName`; subjects without any are absent. */
   read(accountId: AccountId, subjects: readonly BudgetSubject[]): Promise<ReadonlyMap<string, readonly BudgetStatus[]>>
 }

@@ -343,3 +343,19 @@ test('the operator lists the plans, and an account with a removed plan has the d
   })
   assert.deepEqual((await ask('/account', gone.id)).body.limits, limits)
 })
+
+test('new thresholds that the spending of a budget has reached already raise its alerts', async (t) => {
+  const { account, ask, spend, db } = await setUp(t)
+  const payer = await account('unlimited')
+  const patch = (body: object) => ask('/account', payer.id, { method: 'PATCH', body })
+  await patch({ alert_thresholds: [100], budgets: [{ usd: 10, window: 'day' }] })
+  await spend(payer, { costNanoUsd: 4_000_000_000n })
+  const alerts = async () => {
+    const rows = await db.selectFrom('budget_alert').select(['threshold', 'spent_nano_usd']).execute()
+    return rows.map((row) => `${row.threshold}% ${row.spent_nano_usd}`).sort()
+  }
+  await patch({ name: 'renamed' })
+  assert.deepEqual(await alerts(), [])
+  await patch({ alert_thresholds: [25, 40, 100] })
+  assert.deepEqual(await alerts(), ['25% 4000000000', '40% 4000000000'])
+})

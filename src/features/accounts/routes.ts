@@ -87,6 +87,7 @@ export function accountRoutes(deps: AccountsDeps): FastifyPluginAsyncTypebox {
         const audited = auditOf(request, caller)
         if (Object.keys(values).length > 0) await writeAudit(inside, { ...audited, ...changedEvent(id, values) })
         if (budgets !== undefined) await deps.budgets.replace(inside, { subject: ofAccount(id), budgets, audited })
+        if (settings?.alertThresholds !== undefined) await deps.budgets.alertAll(inside, id)
         const change = { name: name?.trim(), dataPolicy: policyIn(data_policy) }
         const isChanged = Object.values(change).some((value) => value !== undefined)
         return isChanged ? known(await updateAccount(inside, { id, ...change }, now())) : before

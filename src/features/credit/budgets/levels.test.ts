@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { currentLocation, dialect } from '../../../../test/support/database.ts'
 import { assertLevelsAsModelled, monthly, openLevels, scopeOf } from '../../../../test/support/ledger/budget-levels.ts'
-import { completionId } from '../../../../test/support/ledger/credit-model.ts'
+import { completionId, PREPAID } from '../../../../test/support/ledger/credit-model.ts'
 import { A, kinds, NOW, release, settle } from '../../../../test/support/ledger/ledger-store.ts'
 import { holdInThreeProcesses } from '../../../../test/support/ledger/other-processes.ts'
-import { BUDGET_LEVELS, type BudgetLevel } from '../../../domain/budget.ts'
+import { BUDGET_LEVELS, BUDGET_WINDOWS, type BudgetLevel } from '../../../domain/budget.ts'
 import type { Unit } from '../ledger/unit.ts'
 
 const HOUR_MS = 3_600_000
@@ -62,6 +62,59 @@ test(`what is admitted without the database counts in the current window, on ${d
   await set('key', monthly(100n))
   await commit(settle(1, { keyId: key, costNanoUsd: 30n }, { unrecorded: true }))
   assert.deepEqual([(await read('member'))[0]?.spentNanoUsd, (await read('key'))[0]?.spentNanoUsd], [30n, 30n])
+})
+
+test(`a limit below what is spent alerts at once, once a window and threshold, on ${dialect}`, async (t) => {
+  const { set, ask, commitAt, db, key } = await openLevels(t)
+  const alerts = async () => {
+    const rows = db.selectFrom('budget_alert').innerJoin('budget', 'budget.id', 'budget_alert.budget_id')
+    const found = await rows
+      .select(['period', 'threshold', 'spent_nano_usd', 'budget_alert.limit_nano_usd as limit'])
+      .execute()
+    return found.map((row) => `${row.period} ${row.threshold}% ${row.spent_nano_usd}/${row.limit}`).sort()
+  }
+  for (const [at, level] of BUDGET_LEVELS.entries()) {
+    const [day, ...others] = BUDGET_WINDOWS.map((window) => (limit: bigint) => monthly(limit, { window }))
+    assert.ok(day !== undefined)
+    const all = [day, ...others]
+    const start = NOW + at * 24 * HOUR_MS
+    await commitAt(start) // the clock
+    await set(level, ...all.map((terms) => terms(1_000n)))
+    await commitAt(start, ask(level, 85), settle(level, { keyId: key, costNanoUsd: 85n }))
+    assert.deepEqual(await alerts(), [])
+    await set(level, ...all.map((terms) => terms(100n)))
+    const reached = BUDGET_WINDOWS.flatMap((window) => [`${window} 50% 85/100`, `${window} 80% 85/100`])
+    assert.deepEqual(await alerts(), reached.sort(), level)
+    await set(level, ...all.map((terms) => terms(90n)))
+    assert.deepEqual(await alerts(), reached, 'once')
+    await set(level, ...all.map((terms) => terms(85n)))
+    assert.deepEqual(await alerts(), [...reached, ...BUDGET_WINDOWS.map((window) => `${window} 100% 85/85`)].sort())
+    await commitAt(start + 24 * HOUR_MS)
+    await set(level, day(1n))
+    assert.equal((await alerts()).length, 15, 'nothing is spent in the next window')
+    await set(level)
+    await db.deleteFrom('budget_alert').execute()
+  }
+})
+
+test(`new thresholds alert for budgets of all levels whose spending has reached them, on ${dialect}`, async (t) => {
+  const { budgets, set, ask, commit, db, key } = await openLevels(t)
+  for (const level of BUDGET_LEVELS) await set(level, monthly(100n, { window: 'week' }))
+  await set('tag', ...Array.from({ length: 10 }, (_, at) => monthly(100n, { startsAt: NOW - at, action: 'warn' })))
+  await commit(ask(1, 40), settle(1, { keyId: key, costNanoUsd: 40n }))
+  const alertThresholds = [20, 40, 60]
+  await commit({ kind: 'settings', accountId: A, terms: PREPAID, alertThresholds })
+  for (let repeat = 0; repeat < 2; repeat++) {
+    await db.transaction().execute((inside) => budgets.alertAll(inside, A))
+    const alerts = await db.selectFrom('budget_alert').select(['budget_id', 'threshold']).execute()
+    const thresholds = [...Map.groupBy(alerts, (row) => row.budget_id).values()].map((rows) =>
+      rows.map(({ threshold }) => threshold).sort(),
+    )
+    assert.deepEqual(
+      thresholds,
+      Array.from({ length: 14 }, () => [20, 40]),
+    )
+  }
 })
 
 test(`a budget that only warns admits beyond it, and alerts come once a window and threshold, on ${dialect}`, async (t) => {

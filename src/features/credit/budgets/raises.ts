@@ -5,6 +5,7 @@ import { type NanoUsd, usdText } from '../../../domain/money.ts'
 import type { AuditedRequest } from '../../../http/request-origin.ts'
 import { isoTime } from '../../../lib/time.ts'
 import type { FeatureDeps, WriteAudit } from '../../deps.ts'
+import { alertOfSettings, lockCredit } from './store.ts'
 
 export interface RaiseDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
@@ -45,19 +46,22 @@ export async function addRaise(
   })
 }
 
-/** Ends a raise now. Rejects with 404 for one that has ended. */
+/** Ends a raise now, with the alerts of the lower limit. Rejects with 404 for one that has ended. */
 export async function endRaise(
   { db, now, writeAudit }: RaiseDeps,
   { budgetId, raiseId, audited }: OfBudget & { readonly raiseId: string },
 ): Promise<void> {
+  const { accountId } = audited
   await db.transaction().execute(async (inside) => {
+    await lockCredit(inside, accountId)
     const ended = await inside
       .updateTable('budget_raise')
       .set({ ends_at: now() })
-      .where(({ and }) => and({ account_id: audited.accountId, budget_id: budgetId, id: raiseId }))
+      .where(({ and }) => and({ account_id: accountId, budget_id: budgetId, id: raiseId }))
       .where('ends_at', '>', now())
       .executeTakeFirst()
     if (ended.numUpdatedRows === 0n) throw unknownBudget()
+    await alertOfSettings(inside, { accountId, ids: [budgetId], now: now() })
     const details = { raise: raiseId }
     await writeAudit(inside, { ...audited, action: 'budget.raise_ended', subject: budgetId, result: 'done', details })
   })

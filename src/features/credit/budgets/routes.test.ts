@@ -147,6 +147,19 @@ test('a raise admits more until it ends, and the audit log has its reason [limit
   assert.ok(rows.some(({ action }) => action === 'budget.raise_ended'))
 })
 
+test('a raise that is ended early alerts for the limit below what is spent', async (t) => {
+  const { ask, put, payer, clock, spend, db } = await setUp(t)
+  const { id } = (await put({ level: 'account', budgets: [{ usd: 100, window: 'quarter' }] })).body.data[0]
+  const body = { usd: 900, ends_at: new Date(clock.now + HOUR_MS).toISOString(), reason: 'launch' }
+  const raised = await ask(`/budgets/${id}/raises`, payer.id, { method: 'POST', body })
+  await spend(payer, { costNanoUsd: 3_000_000_000n })
+  await put({ level: 'account', budgets: [{ usd: 5, window: 'quarter' }] })
+  const alerts = () => db.selectFrom('budget_alert').select(['threshold', 'limit_nano_usd', 'told']).execute()
+  assert.deepEqual(await alerts(), [])
+  await ask(`/budgets/${id}/raises/${raised.body.raises[0].id}`, payer.id, { method: 'DELETE' })
+  assert.deepEqual(await alerts(), [{ threshold: 50, limit_nano_usd: 5_000_000_000n, told: 0 }])
+})
+
 test('a tag has budgets, and a request with the tag counts', async (t) => {
   const { put, payer, submit, ask, credit } = await setUp(t)
   await credit.read(payer)

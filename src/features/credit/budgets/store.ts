@@ -18,7 +18,8 @@ import { usdText } from '../../../domain/money.ts'
 import { budgetName } from '../../../http/fields/budgets.ts'
 import { windowAt } from '../../../lib/calendar-window.ts'
 import type { BudgetPort, FeatureDeps, WriteAudit } from '../../deps.ts'
-import { CREATED_ROW } from '../ledger/rows.ts'
+import { budgetAlertsOfSettings } from '../ledger/budget-rules.ts'
+import { CREATED_ROW, parseThresholds } from '../ledger/rows.ts'
 
 export interface BudgetDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {
   readonly writeAudit: WriteAudit
@@ -31,6 +32,7 @@ export function createBudgets({ db, now, ids, writeAudit }: BudgetDeps): BudgetP
       await lockCredit(inside, accountId)
       await replaceRows(inside, { subject, budgets, now: now(), newId: ids.budget })
       await noteBudgets(inside, subject, now())
+      await alertOfSettings(inside, { accountId, subjects: [subject], now: now() })
       const details = { level, subject: id, budgets: budgets.map(describeTerms) }
       await writeAudit(inside, {
         ...audited,
@@ -40,6 +42,16 @@ export function createBudgets({ db, now, ids, writeAudit }: BudgetDeps): BudgetP
         result: 'done',
         details,
       })
+    },
+    async alertAll(inside, accountId) {
+      await lockCredit(inside, accountId)
+      let after: BudgetId | undefined
+      do {
+        const page = { limit: ALERTED_AT_ONCE, order: 'asc', after } as const
+        const statuses = await listBudgets(inside, { accountId, page, now: now() })
+        await insertAlerts(inside, accountId, { statuses, now: now() })
+        after = statuses.length < ALERTED_AT_ONCE ? undefined : statuses.at(-1)?.budgetId
+      } while (after !== undefined)
     },
     async read(accountId, subjects) {
       const statuses = await budgetStatuses(db, { accountId, subjects, now: now() })
@@ -52,14 +64,57 @@ function describeTerms({ limitNanoUsd, window, timezone, action }: BudgetTerms):
   return `${usdText(limitNanoUsd)} USD, ${window}, ${timezone}, ${action}`
 }
 
-/** Under this lock the ledger decides on holds of the account: what changes here is seen by the next one. */
-async function lockCredit(inside: Kysely<Database>, accountId: AccountId): Promise<void> {
+/** Under this lock the ledger decides on holds and charges of the account: what changes here is seen by the next one. */
+export async function lockCredit(inside: Kysely<Database>, accountId: AccountId): Promise<void> {
   await inside
     .insertInto('credit')
     .values({ ...CREATED_ROW, account_id: accountId })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  await inside.updateTable('credit').set({ has_budgets: 1 }).where('account_id', '=', accountId).execute()
+  await inside
+    .updateTable('credit')
+    .set(({ ref }) => ({ has_budgets: ref('has_budgets') }))
+    .where('account_id', '=', accountId)
+    .execute()
+}
+
+/** So that no insertion has more values than a database takes: each budget has at most 10 thresholds. */
+const ALERTED_AT_ONCE = 100
+
+/** Writes the alerts of budgets whose spending has reached a threshold already. Requires `lockCredit`. */
+export async function alertOfSettings(inside: Kysely<Database>, query: StatusQuery): Promise<void> {
+  const statuses = await budgetStatuses(inside, query)
+  await insertAlerts(inside, query.accountId, { statuses, now: query.now })
+}
+
+/** Those that were sent in the window stay as they were. */
+async function insertAlerts(
+  inside: Kysely<Database>,
+  accountId: AccountId,
+  { statuses, now }: { readonly statuses: readonly BudgetStatus[]; readonly now: number },
+): Promise<void> {
+  const credit = inside.selectFrom('credit').select('alert_thresholds').where('account_id', '=', accountId)
+  const thresholds = parseThresholds((await credit.executeTakeFirstOrThrow()).alert_thresholds)
+  const alerts = statuses.flatMap(({ budgetId, windowStart: start, spentNanoUsd: spent, raisedLimitNanoUsd: limit }) =>
+    budgetAlertsOfSettings({ budgetId, start, spent, limit }, { thresholds, now }),
+  )
+  if (alerts.length === 0) return
+  const rows = alerts.map(({ budgetId, start, threshold, spent, limit, createdAt }) => ({
+    ...{
+      account_id: accountId,
+      budget_id: budgetId,
+      starts_at: start,
+      threshold,
+      created_at: createdAt,
+      told: 0 as const,
+    },
+    ...{ spent_nano_usd: spent, limit_nano_usd: limit },
+  }))
+  await inside
+    .insertInto('budget_alert')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 interface Replacement {
@@ -188,8 +243,8 @@ function budgetsById(db: Kysely<Database>, accountId: AccountId, ids: readonly B
 }
 
 interface ListQuery extends Pick<StatusQuery, 'accountId' | 'now'> {
-  readonly level: BudgetLevel | undefined
-  readonly subject: string | undefined
+  readonly level?: BudgetLevel | undefined
+  readonly subject?: string | undefined
   readonly page: PageOf
 }
 

@@ -24,19 +24,31 @@ interface AlertTerms {
 export function budgetAlertsOfCharge(
   before: readonly BudgetState[] | undefined,
   after: readonly BudgetState[] | undefined,
-  { thresholds, now }: AlertTerms,
+  terms: AlertTerms,
 ): readonly BudgetAlertRow[] {
   if (before === undefined || after === undefined) return NO_ALERTS
-  return after.flatMap((budget, at) => {
-    const spentBefore = before[at]?.spent ?? 0n
-    const { limit, spent } = budget
-    if (limit === undefined || spent <= spentBefore) return NO_ALERTS
-    const reached = thresholds.filter((threshold) => {
-      const reachedAt = BigInt(threshold) * limit
-      return spentBefore * 100n < reachedAt && spent * 100n >= reachedAt
-    })
-    return reached.map((threshold) => alertOf(budget, { threshold, limit, now }))
+  return after.flatMap((budget, at) => thresholdsReached(before[at]?.spent ?? 0n, budget, terms))
+}
+
+/** Returns the thresholds that spending has reached already when they or the limit are set: no later charge does. */
+export function budgetAlertsOfSettings(budget: AlertedBudget, terms: AlertTerms): readonly BudgetAlertRow[] {
+  return thresholdsReached(0n, budget, terms)
+}
+
+type AlertedBudget = Pick<BudgetState, 'budgetId' | 'start' | 'limit' | 'spent'>
+
+function thresholdsReached(
+  spentBefore: NanoUsd,
+  budget: AlertedBudget,
+  { thresholds, now }: AlertTerms,
+): readonly BudgetAlertRow[] {
+  const { limit, spent } = budget
+  if (limit === undefined || spent <= spentBefore) return NO_ALERTS
+  const reached = thresholds.filter((threshold) => {
+    const reachedAt = BigInt(threshold) * limit
+    return spentBefore * 100n < reachedAt && spent * 100n >= reachedAt
   })
+  return reached.map((threshold) => alertOf(budget, { threshold, limit, now }))
 }
 
 /** Holds stop short of the limit, so a rejected hold, not a charge, usually reveals that a budget is exhausted. */
@@ -50,7 +62,7 @@ export function budgetAlertsOfRefusal(
 }
 
 function alertOf(
-  { budgetId, start, spent }: BudgetState,
+  { budgetId, start, spent }: AlertedBudget,
   { threshold, limit, now }: { readonly threshold: number; readonly limit: NanoUsd; readonly now: number },
 ): BudgetAlertRow {
   return { budgetId, start, threshold, spent, limit, createdAt: now }

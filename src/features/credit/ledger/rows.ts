@@ -297,7 +297,7 @@ export function accountState(row: AccountRow): AccountState {
   }
 }
 
-function parseThresholds(text: string): readonly number[] {
+export function parseThresholds(text: string): readonly number[] {
   if (text === DEFAULT_THRESHOLDS_TEXT) return DEFAULT_ALERT_THRESHOLDS
   return JSON.parse(text) as number[] // written from `thresholdsText` alone
 }
