@@ -167,6 +167,11 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     meaning: 'The chosen model or provider does not support a parameter.',
     action: 'Remove the parameter that `param` names, or use another model.',
   },
+  pull_request_refused: {
+    meaning:
+      'No pull request can be opened: the repository has no credential, its host is not GitHub or GitLab, or refused. With status 503 and type `service_unavailable`: the host failed or could not be reached.',
+    action: 'Do what the message says; it has the reason of the host.',
+  },
   unsupported_content: {
     meaning: 'The model cannot read a part of a message, such as an image.',
     action: 'Remove the part that `param` names, or use a model with that capability.',

@@ -9,6 +9,7 @@ import type { OpenedDatabase } from '../db/database.ts'
 import type { InstanceId } from '../domain/ids.ts'
 import { deletionJobs } from '../features/agents/deletion.ts'
 import { agentEventsRoute } from '../features/agents/event-stream.ts'
+import type { RepositoryAccess } from '../features/agents/pull-request.ts'
 import { type AgentsDeps, agentsRoutes, agentWorkRoutes } from '../features/agents/routes.ts'
 import type { Availability } from '../features/agents/rules.ts'
 import { RUN_LIMITS, type SandboxKind, sandboxOpener, type WorkerDeps } from '../features/agents/worker/deps.ts'
@@ -23,15 +24,17 @@ import {
   runKind,
 } from '../features/agents/worker/jobs.ts'
 import { tidyWorkspaces } from '../features/agents/worker/workspace.ts'
-import type { FeatureDeps, RecordEvent } from '../features/deps.ts'
+import type { FeatureDeps, RecordEvent, WriteAudit } from '../features/deps.ts'
 import { onceInTransaction } from '../features/idempotency/once-in-transaction.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import type { Authenticate, InTeam } from '../http/caller.ts'
 import { createEventStreams } from '../http/event-stream.ts'
 import type { JobKind } from '../jobs/job.ts'
 import { nameServerResolver } from '../net/guarded-agent.ts'
+import { cloneAddress } from '../runner/git/address.ts'
+import { repositoryHost } from '../runner/git/repository-host.ts'
 import { checkGit, testGitJail } from '../runner/git/self-test.ts'
-import { gitSettings } from '../runner/git/settings.ts'
+import { credentialFor, gitSettings } from '../runner/git/settings.ts'
 import { makePrivateFolder } from '../runner/sandbox/folders.ts'
 import { openCgroups } from '../runner/sandbox/limits.ts'
 import { selfTest } from '../runner/sandbox/self-test.ts'
@@ -51,6 +54,7 @@ interface AgentsApiDeps extends FeatureDeps {
   readonly cursorKey: Uint8Array
   readonly authenticate: Authenticate
   readonly inTeam: InTeam
+  readonly writeAudit: WriteAudit
   /** The ID of this process. */
   readonly instanceId: InstanceId
   /** Notifies the background work of a new job. */
@@ -73,6 +77,7 @@ export function createAgents(input: AgentWorkInput): Agents {
         once: onceInTransaction({ db, instanceId: deps.instanceId }),
         models: runtime.models,
         standardModel: () => runtime.config().agents.model,
+        repositoryAccess: ({ account_id: accountId, repository }) => accessTo(runtime, { accountId, repository }),
         callerOfCreator: (inside, accountId, creator) =>
           creatorCallers({ db: inside, now: runtime.now })(accountId, creator),
       }
@@ -91,6 +96,12 @@ export function createAgents(input: AgentWorkInput): Agents {
       work.drain()
     },
   }
+}
+
+function accessTo(runtime: Runtime, of: { readonly accountId: string; readonly repository: string }): RepositoryAccess {
+  const { git_url, git_provider, git_credentials, allow_local_git: allowPrivateNetworks } = runtime.config().agents
+  const host = repositoryHost(cloneAddress(git_url, of.repository), git_provider)
+  return { host, credential: credentialFor(git_credentials, of), allowPrivateNetworks }
 }
 
 /*

@@ -106,7 +106,8 @@ export async function addControlPlane(
   await parts.payments.addApiRoutes(app, { ...deps, cursorKey, writeAudit })
   await addOperatorRoutes(app, { ...deps, cursorKey }, { input, parts })
   await identity.addApiRoutes(app, { ...deps, budgets, cursorKey })
-  await agents.addApiRoutes(app, { ...deps, cursorKey, inTeam: identity.inTeam, authenticate, instanceId, wake })
+  const { inTeam } = identity
+  await agents.addApiRoutes(app, { ...deps, cursorKey, inTeam, writeAudit, authenticate, instanceId, wake })
   await webhooks.addApiRoutes(app, { ...deps, cursorKey, writeAudit, authenticate, wake })
 }
 

@@ -233,6 +233,7 @@ const UNDO: Readonly<Record<string, string>> = {
     alter table api_key drop column previous_until; alter table api_key drop column expiry_alert_due`,
   '0034-content-capture': 'drop table completion_content; alter table account drop column content_capture',
   '0038-usage-dimensions': 'drop table usage_dimension; drop table usage_progress; drop table usage_late',
+  '0039-pull-requests': 'alter table agent drop column pull_request_url',
   '0036-team-tags': 'alter table team drop column tags; alter table team drop column require_tags',
   '0035-markup': `alter table completion drop column provider_cost_nano_usd; alter table price_version drop column base_version;
     alter table usage_rollup drop column margin_nano_usd; alter table usage_hour drop column margin_nano_usd`,

@@ -372,6 +372,12 @@ export const AGENTS_SCHEMA = defaultedSection(
       default: 'https://github.com/{repository}.git',
       description: 'Clone address; `{repository}` stands for `organisation/repository`.',
     }),
+    git_provider: Type.Optional(
+      Type.Enum(['github', 'gitlab'], {
+        description:
+          'What the host of `git_url` is, for links and pull requests. Default: by its name, as `github.com` and `gitlab.example.com`.',
+      }),
+    ),
     model: Type.Optional(text('Model of agents that name none.')),
     concurrency: count('Agents that run at once.', { maximum: 1_000, default: 2 }),
     allow_local_git: flag('Whether `git_url` may be `file://` or `http://`.', false),

@@ -21,13 +21,19 @@ import {
   storedResponses,
   storedSettings,
 } from './migrations/0016-0020.ts'
-import { teams, telemetryDestinations } from './migrations/0021-0025.ts'
+import { attribution, teams, telemetryDestinations } from './migrations/0021-0025.ts'
 import { payments, providerHours, rejections, webhookKinds } from './migrations/0028-0031.ts'
-import { contentCapture, markup, rejectionsOfNobody, teamTags, usageDimensions } from './migrations/0034-0038.ts'
-import { attribution } from './migrations/attribution.ts'
+import {
+  contentCapture,
+  keyRotation,
+  markup,
+  pullRequests,
+  rejectionsOfNobody,
+  teamTags,
+  usageDimensions,
+} from './migrations/0033-0039.ts'
 import { budgets } from './migrations/budgets.ts'
 import { guardrails } from './migrations/guardrails.ts'
-import { keyRotation } from './migrations/key-rotation.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { performanceHours } from './migrations/performance-hours.ts'
 import { provisioning } from './migrations/provisioning.ts'
@@ -80,6 +86,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0036-team-tags', statements: teamTags },
   { name: '0037-rejections-of-nobody', statements: rejectionsOfNobody },
   { name: '0038-usage-dimensions', statements: usageDimensions },
+  { name: '0039-pull-requests', statements: pullRequests },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

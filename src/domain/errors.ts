@@ -47,6 +47,7 @@ const CATALOGUE = {
   model_not_found: { status: 422, type: 'unprocessable_entity', retryable: false },
   model_not_priced: { status: 422, type: 'unprocessable_entity', retryable: false },
   unsupported_parameter: { status: 422, type: 'unprocessable_entity', retryable: false },
+  pull_request_refused: { status: 422, type: 'unprocessable_entity', retryable: false },
   unsupported_content: { status: 422, type: 'unprocessable_entity', retryable: false },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_exceeded', retryable: true },
   internal_error: { status: 500, type: 'internal_error', retryable: true },

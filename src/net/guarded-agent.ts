@@ -1,7 +1,7 @@
 /// <reference path="./undici-parts.d.ts" />
 /**
  * Outbound connections to targets that tenants choose (SSRF): connects only to addresses that it checked in the same
- * resolution. Knows neither payload nor deadlines; redirects are ordinary responses.
+ * resolution. Knows neither contents nor deadlines; redirects are ordinary responses.
  */
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -115,6 +115,18 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
     keepAliveMaxTimeout: IDLE_MS,
     maxHeaderSize: MAX_TARGET_HEADER_BYTES,
   })
+}
+
+/** Reads the body of a target's answer. Rejects for one above `most` bytes. */
+export async function readBounded(body: AsyncIterable<Buffer>, most: number): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body) {
+    bytes += piece.length
+    if (bytes > most) throw new Error(`the answer exceeds ${most} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
 }
 
 const FORM = 'The target is not https on an allowed port.'

@@ -11,6 +11,7 @@ import type { Browser, Page } from 'playwright-core'
 import { ADDER, calls, QUICK_FIX, script } from '../support/agents/agent-site.ts'
 import { createBareRepository } from '../support/agents/git-repositories.ts'
 import { startGitServer } from '../support/agents/git-server.ts'
+import { SITE_REPOSITORY, startRepositorySite } from '../support/agents/repository-site.ts'
 import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, type OpenOptions, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
@@ -221,6 +222,41 @@ async function eventsAreLive(page: Page, id: string): Promise<void> {
   await page.waitForURL(/webhooks\/whk_.*delivery=dlv_/)
   await page.getByRole('dialog').getByText(id).first().waitFor()
 }
+
+test('a pull request is opened from the page of an agent, which then links to it', async (t) => {
+  const github = await startRepositorySite(t, 'github', ADDER)
+  const { url, token: gitToken } = github
+  const git = { git_url: `${url}/{repository}.git`, git_provider: 'github', allow_local_git: true }
+  const credentials = (account: string) => [{ accounts: [account], repositories: ['acme/*'], token: gitToken }]
+  const over = (account: string) => ({
+    agents: { ...git, model: 'turnpike-simulator', git_credentials: credentials(account) },
+  })
+  const own = await startDashboard(t, { over })
+  const asked = { token: await own.token(await own.browser(own.owner)) }
+  const completed = async (prompt: string): Promise<Body> => {
+    const body = { name: 'Fix it', repository: SITE_REPOSITORY, prompt }
+    const { id } = (await own.ask('POST', '/v1/agents', { ...asked, body })).json<Body>()
+    const read = async (): Promise<Body> => (await own.ask('GET', `/v1/agents/${id}`, asked)).json()
+    return eventually(read, ({ status }) => status === 'completed', TIMEOUT_MS)
+  }
+  const idle = await completed(script(calls('finish', { summary: 'Nothing to do.' })))
+  const page = await own.open(t, browser, `/agents/${idle.id}`, { bypassCSP: true })
+  assert.equal(await button(page, 'Open pull request').getAttribute('aria-disabled'), 'true')
+  await button(page, 'Open pull request').hover()
+  await page.getByRole('tooltip').getByText('No branch was pushed.').waitFor()
+  const { id, branch } = await completed(QUICK_FIX)
+  await page.goto(`${own.url}/app/agents/${id}`)
+  const link = (name: RegExp) => page.getByRole('link', { name })
+  assert.equal(await link(/^on 127/).getAttribute('href'), `${url}/${SITE_REPOSITORY}/tree/${branch}`)
+  assert.deepEqual(await axeFindings(page), [])
+  await button(page, 'Open pull request').click()
+  await link(/^Pull request$/).waitFor()
+  await page.reload()
+  const [pull] = github.pulls
+  assert.equal(await link(/^Pull request$/).getAttribute('href'), pull && github.pageOf(pull))
+  assert.deepEqual([github.pulls.length, pull?.head, await button(page, 'Open pull request').count()], [1, branch, 0])
+  assert.deepEqual(await axeFindings(page), [])
+})
 
 test('a stream that is cut continues after the last received event', async (t) => {
   const { id } = await create(QUICK_FIX)

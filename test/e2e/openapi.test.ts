@@ -49,6 +49,7 @@ const OPERATIONS: readonly (readonly [method: string, path: string])[] = [
   ['delete', '/v1/agents/{id}'],
   ['post', '/v1/agents/{id}/followup'],
   ['post', '/v1/agents/{id}/cancel'],
+  ['post', '/v1/agents/{id}/pull-request'],
   ['get', '/v1/agents/{id}/messages'],
   ['get', '/v1/agents/{id}/runs'],
   ['get', '/v1/agents/{id}/diff'],

@@ -85,6 +85,7 @@ const UNMET: Readonly<Record<string, readonly number[]>> = {
   'POST /v1/admin/accounts/:id/credits': [400], // a debit without its note
   'PUT /v1/admin/providers/:name': [400], // neither built in nor with an address
   'POST /v1/agents': [400],
+  'POST /v1/agents/:id/pull-request': [422], // no credential for the repository
   'POST /v1/teams/:id/members': [404],
   'POST /scim/v2/Users': [400],
   'PUT /scim/v2/Users/:id': [404],
@@ -322,9 +323,10 @@ sqliteTest(
     const world = await setUp(t)
     const rows = world.routes.filter(({ body, path }) => body !== undefined && !OTHERS_BODIES.has(path))
     assert.ok(rows.length >= 8)
-    // Rejected requests of one key are limited.
+    // Rejected requests of one key are limited, and those of one account.
+    const accounts = [world.home, await world.app.account('Other')] as const
     const keys: (readonly Credential[])[] = []
-    for (const _ of rows) keys.push(await keysOf(world.app, world.home))
+    for (const at of rows.keys()) keys.push(await keysOf(world.app, accounts[at % 2 === 0 ? 0 : 1]))
     const before = await everything(world)
     for (const [at, row] of rows.entries()) {
       const operator = keys[at]?.[1]

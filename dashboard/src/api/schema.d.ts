@@ -757,6 +757,13 @@ export interface paths {
          */
         post: operations["postAgentsByIdCancel"];
     };
+    "/v1/agents/{id}/pull-request": {
+        /**
+         * Open a pull request for an agent
+         * @description Opens a pull request (GitHub) or merge request (GitLab) for the branch of an agent that has ended and pushed it, with the operator’s credential for the repository. 200 with the open one if the branch has one. 409 while the agent works or if nothing was pushed; 422 without a credential, for another host, and with the host’s message when it refuses.
+         */
+        post: operations["postAgentsByIdPullRequest"];
+    };
     "/v1/agents/{id}/messages": {
         /**
          * List the messages of an agent
@@ -10987,6 +10994,15 @@ export interface operations {
                                 /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                                 name: string | null;
                             };
+                            /** @description Page of the branch at GitHub or GitLab. Null: not pushed, or another host. */
+                            branch_url: string | null;
+                            /** @description Page of the pull request that was opened last. */
+                            pull_request_url: string | null;
+                            /**
+                             * @description Why no pull request can be opened. Null: one can.
+                             * @enum {string|null}
+                             */
+                            pull_request_disabled_reason: "unsupported_host" | "no_credential" | "not_ended" | "not_pushed" | null;
                         }[];
                         has_more: boolean;
                         next_cursor: string | null;
@@ -11103,6 +11119,15 @@ export interface operations {
                             /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
+                        /** @description Page of the branch at GitHub or GitLab. Null: not pushed, or another host. */
+                        branch_url: string | null;
+                        /** @description Page of the pull request that was opened last. */
+                        pull_request_url: string | null;
+                        /**
+                         * @description Why no pull request can be opened. Null: one can.
+                         * @enum {string|null}
+                         */
+                        pull_request_disabled_reason: "unsupported_host" | "no_credential" | "not_ended" | "not_pushed" | null;
                     };
                 };
             };
@@ -11187,6 +11212,15 @@ export interface operations {
                             /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
+                        /** @description Page of the branch at GitHub or GitLab. Null: not pushed, or another host. */
+                        branch_url: string | null;
+                        /** @description Page of the pull request that was opened last. */
+                        pull_request_url: string | null;
+                        /**
+                         * @description Why no pull request can be opened. Null: one can.
+                         * @enum {string|null}
+                         */
+                        pull_request_disabled_reason: "unsupported_host" | "no_credential" | "not_ended" | "not_pushed" | null;
                     };
                 };
             };
@@ -11307,6 +11341,15 @@ export interface operations {
                             /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
+                        /** @description Page of the branch at GitHub or GitLab. Null: not pushed, or another host. */
+                        branch_url: string | null;
+                        /** @description Page of the pull request that was opened last. */
+                        pull_request_url: string | null;
+                        /**
+                         * @description Why no pull request can be opened. Null: one can.
+                         * @enum {string|null}
+                         */
+                        pull_request_disabled_reason: "unsupported_host" | "no_credential" | "not_ended" | "not_pushed" | null;
                     };
                 };
             };
@@ -11391,6 +11434,82 @@ export interface operations {
                             /** @description Name of the key, or e-mail address of the person. Null: deleted. */
                             name: string | null;
                         };
+                        /** @description Page of the branch at GitHub or GitLab. Null: not pushed, or another host. */
+                        branch_url: string | null;
+                        /** @description Page of the pull request that was opened last. */
+                        pull_request_url: string | null;
+                        /**
+                         * @description Why no pull request can be opened. Null: one can.
+                         * @enum {string|null}
+                         */
+                        pull_request_disabled_reason: "unsupported_host" | "no_credential" | "not_ended" | "not_pushed" | null;
+                    };
+                };
+            };
+            /** @description The gateway rejected the request; `error.code` has the reason. */
+            "4XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway or a provider failed; `error.type` tells whether to retry. */
+            "5XX": {
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postAgentsByIdPullRequest: {
+        parameters: {
+            path: {
+                id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    title?: string | null;
+                    body?: string | null;
+                    base?: string | null;
+                    draft?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "pull_request";
+                        /** @description Its page. */
+                        url: string;
+                        number: number;
+                        /** @description Branch to merge into. */
+                        base: string;
+                        /** @description Branch of the agent. */
+                        head: string;
+                        /** @enum {string} */
+                        provider: "github" | "gitlab";
+                    };
+                };
+            };
+            /** @description Success. */
+            201: {
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        object: "pull_request";
+                        /** @description Its page. */
+                        url: string;
+                        number: number;
+                        /** @description Branch to merge into. */
+                        base: string;
+                        /** @description Branch of the agent. */
+                        head: string;
+                        /** @enum {string} */
+                        provider: "github" | "gitlab";
                     };
                 };
             };

@@ -1,6 +1,7 @@
-/** Links within the dashboard, for the kit: where they lead is data here, so their types are wider than the router's. */
+/** Links for the kit. Within the dashboard where they lead is data here, so their types are wider than the router's. */
 import { Link } from '@tanstack/react-router'
-import type { ComponentPropsWithRef, ComponentType } from 'react'
+import type { ComponentPropsWithRef, ComponentType, ReactNode } from 'react'
+import { classNames } from './class-names.ts'
 
 /** Where a link leads: a route's path from `/`, with what fills it. */
 export interface LinkTarget {
@@ -25,4 +26,25 @@ const AnyLink = Link as unknown as ComponentType<AppLinkProps>
 
 export function AppLink(props: AppLinkProps) {
   return <AnyLink {...props} />
+}
+
+export interface ExternalLinkProps {
+  readonly href: string
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+/** Opens another site in a window of its own. What is no address of the web is text. */
+export function ExternalLink({ href, className, children }: ExternalLinkProps) {
+  if (!/^https?:\/\//.test(href)) return <span className={className}>{children}</span>
+  return (
+    <a
+      href={href}
+      target="_blank"
+      rel="noreferrer noopener nofollow"
+      className={classNames('text-accent underline', className)}
+    >
+      {children}
+    </a>
+  )
 }

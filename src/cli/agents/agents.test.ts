@@ -172,6 +172,9 @@ test('show prints status, cost, branch and summary', async () => {
   assert.match(stdout, /\nused +1234 tokens, \$0\.0012\nruns +1, the last of 7 steps\n/)
   assert.match(stdout, /\nended +2026-11-20 16:40\n\nIt was the\]0;x month\.\nFixed\.\n$/)
   assert.deepEqual(JSON.parse((await run(['show', AGENT_ID, '--json'])).stdout).id, AGENT_ID)
+  const url = 'https://github.com/acme/website/pull/7'
+  server.answers.set('GET /v1/agents/agt_1', [{ body: { ...COMPLETED, pull_request_url: url } }])
+  assert.ok((await run(['show', AGENT_ID])).stdout.includes(`, pushed\npull request ${url}\nmodel `))
   const { code, stderr } = await run(['show', 'agt_2'])
   assert.deepEqual([code, stderr], [1, `turnpike: ${server.url}: There is nothing here. (not_found)\n`])
 })
@@ -189,6 +192,22 @@ test('cancel prints whether the agent has ended', async () => {
   assert.equal((await run(['cancel', AGENT_ID])).stdout, 'Agent agt_1 is cancelled.\n')
   const { code, stderr } = await run(['cancel', AGENT_ID])
   assert.deepEqual([code, /It has completed\. \(conflict\)/.test(stderr)], [1, true])
+})
+
+test('pull-request sends what was named and prints the address; a refusal has its reason', async () => {
+  const url = 'https://github.com/acme/website/pull/7'
+  const opened = { object: 'pull_request', url, number: 7, base: 'next', head: 'turnpike/agt_1', provider: 'github' }
+  const refused = { status: 422, body: error('pull_request_refused', 'There is no credential.') }
+  server.answers.set('POST /v1/agents/agt_1/pull-request', [{ status: 201, body: opened }, { body: opened }, refused])
+  const flags = ['--title', 'Fix the date', '--base', 'next', '--draft']
+  assert.equal((await run(['pull-request', AGENT_ID, ...flags])).stdout, `${url}\n`)
+  assert.deepEqual(JSON.parse((await run(['pull-request', AGENT_ID, '--json'])).stdout), opened)
+  assert.deepEqual(
+    server.asked.map(({ body }) => body),
+    [{ title: 'Fix the date', base: 'next', draft: true }, {}],
+  )
+  const { code, stderr } = await run(['pull-request', AGENT_ID])
+  assert.deepEqual([code, /There is no credential\. \(pull_request_refused\)/.test(stderr)], [1, true])
 })
 
 test('SBX-6: diff prints unchanged bytes for programs; a truncated diff is a failure', async () => {

@@ -1,4 +1,4 @@
-/** `turnpike agents list|show|cancel|diff`. */
+/** `turnpike agents list|show|cancel|pull-request|diff`. */
 
 import { styleText } from 'node:util'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
@@ -47,7 +47,7 @@ export async function agentsShow(id: string, options: RemoteOptions): Promise<vo
   const agent = recordOf(await client.get(`/agents/${id}`))
   if (options.json === true) return print(jsonLine(agent))
   const [run = {}] = itemsOf(await client.get(`/agents/${id}/runs?limit=1`))
-  const lines = describe(agent, run).map(([name, text]) => `${name.padEnd(11)} ${plainLine(text)}\n`)
+  const lines = describe(agent, run).map(([name, text]) => `${name.padEnd(12)} ${plainLine(text)}\n`)
   const [summary, isOlder] = [summaryOf(agent), agent['status'] !== 'completed']
   const heading = isOlder ? '\nSummary of the last completed run:\n' : '\n'
   await print(`${lines.join('')}${summary === '' ? '' : `${heading}${summary}`}`)
@@ -60,6 +60,22 @@ export async function agentsCancel(id: string, options: RemoteOptions): Promise<
   await print(
     agent['status'] === 'cancelled' ? `Agent ${id} is cancelled.\n` : `Agent ${id} stops within 10 seconds.\n`,
   )
+}
+
+export interface PullRequestOptions extends RemoteOptions {
+  readonly title?: string
+  readonly base?: string
+  readonly draft?: boolean
+}
+
+/** Prints the address; the same when the pull request was open already. */
+export async function agentsPullRequest(
+  id: string,
+  { title, base, draft, ...options }: PullRequestOptions,
+): Promise<void> {
+  const client = await clientOf(options)
+  const opened = recordOf(await client.send('POST', `/agents/${id}/pull-request`, { title, base, draft }))
+  await print(options.json === true ? jsonLine(opened) : `${plainLine(textOf(opened['url']))}\n`)
 }
 
 /** Whether the agent is queued or running. */
@@ -96,12 +112,14 @@ function pathOf({ status, repository, all }: ListOptions, cursor?: string): stri
 
 function describe(agent: Json, run: Json): readonly (readonly [name: string, text: string])[] {
   const { error } = agent
+  const pullRequest = textOf(agent['pull_request_url'])
   return [
     ['agent', textOf(agent['id'])],
     ['name', textOf(agent['name'])],
     ['status', `${textOf(agent['status'])}${isRecord(error) ? `: ${failureText(error)}` : ''}`],
     ['repository', `${textOf(agent['repository'])}, from ${textOf(agent['base_branch']) || 'its default branch'}`],
     ['branch', `${textOf(agent['branch'])}${commitText(run)}`],
+    ...(pullRequest === '' ? [] : [['pull request', pullRequest] as const]),
     ['model', textOf(agent['model'])],
     ['used', `${numberText(recordOf(agent['usage'])['tokens'])} tokens, ${costOf(agent)}`],
     ['runs', `${numberText(agent['runs'])}, the last of ${numberText(run['steps'])} steps`],

@@ -57,6 +57,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'agents create': ['"Fix the typos in README.md" --repository example/website --wait'],
   'agents follow-up': [`${AGENT} "Also add a test" --wait`],
   'agents cancel': [AGENT],
+  'agents pull-request': [AGENT, `${AGENT} --title "Fix the date" --draft`],
   'agents list': ['', '--status running'],
   'agents show': [AGENT],
   'agents logs': [`${AGENT} --follow`],

@@ -133,6 +133,14 @@ function addAgentRuns(agents: Command): void {
     .argument('<id>', 'ID of the agent', parseAgentId)
     .option('--json', 'print JSON')
     .action(lazily(() => import('../agents/agents.ts'), 'agentsCancel'))
+  withTarget(agents.command('pull-request'))
+    .description('open a pull request for the branch of an agent, and print its address')
+    .argument('<id>', 'ID of the agent', parseAgentId)
+    .option('--title <text>', 'title (default: the name of the agent)', parseName)
+    .option('--base <branch>', "branch to merge into (default: the agent's base branch)", parseName)
+    .option('--draft', 'open it as a draft')
+    .option('--json', 'print JSON')
+    .action(lazily(() => import('../agents/agents.ts'), 'agentsPullRequest'))
 }
 
 function addAgentViews(agents: Command): void {

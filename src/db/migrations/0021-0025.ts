@@ -47,6 +47,15 @@ export const teams: readonly MigrationStatement[] = [
   `update api_key set scopes = '${WITH_TEAMS}' where scopes = '${BEFORE_TEAMS}'`,
 ]
 
+/** Whom requests are for, on the completion and on the hold that becomes one when a process dies; and what keys say of it. */
+export const attribution: readonly MigrationStatement[] = [
+  ...['completion', 'hold'].flatMap((table) =>
+    ['tags', 'session_id', 'end_user', 'request_id'].map((name) => `alter table ${table} add column ${name} text`),
+  ),
+  'alter table api_key add column tags text',
+  'alter table api_key add column require_tags text',
+]
+
 /** Where accounts send the traces of their requests. Credentials and headers are sealed. Null team: all of the account. */
 const telemetryDestination = `create table telemetry_destination (
   account_id text not null references account (id),

@@ -31,6 +31,8 @@ export interface AgentTable {
   ended_at: number | null
   /** The team whose limits apply to its runs; null for the account. */
   team_id: Generated<TeamId | null>
+  /** The pull request that was opened last for its branch. */
+  pull_request_url: Generated<string | null>
 }
 
 /** One execution. */

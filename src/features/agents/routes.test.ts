@@ -32,6 +32,9 @@ test('an agent is created with its run, message, events and job, and is shown as
     ended_at: null,
     created_by: { type: 'key', id: rest.created_by.id, name: 'test' },
     asked_by: rest.created_by,
+    branch_url: null,
+    pull_request_url: null,
+    pull_request_disabled_reason: 'no_credential',
   })
   assert.match(rest.created_by.id, /^key_/)
   assert.deepEqual((await ask('GET', `/${id}`)).body, body)

@@ -11,19 +11,22 @@ import type { AgentId } from '../../domain/ids.ts'
 import { assertEndpoint, type InTeam } from '../../http/caller.ts'
 import { byId, byNumber, listPage, PAGE_QUERY, type PageQuery, type PageRequest, pageSchema } from '../../http/page.ts'
 import { IDEMPOTENCY_KEY_FORMAT, parseIdempotencyKey } from '../../http/request-headers.ts'
+import { auditOf } from '../../http/request-origin.ts'
+import { withoutBody } from '../../http/validation.ts'
 import { idParams } from '../../http/wire-fields.ts'
 import type { ListDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
 import { deleteAgent } from './deletion.ts'
 import { type Asker, type CallerOfCreator, cancelAgent, createAgent, followUp } from './lifecycle.ts'
 import { renderMessages } from './message-page.ts'
 import { requireOwnTeam } from './own-team.ts'
-import { type AgentModels, type Availability, chooseModel, parseOrder, requireAgents } from './rules.ts'
+import { openForAgent, PullRequestCreate, type PullRequestDeps, PullRequestView } from './pull-request.ts'
+import { type AgentModels, type Availability, chooseModel, parseBranch, parseOrder, requireAgents } from './rules.ts'
 import { findArtifact } from './run.ts'
 import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, renderRun } from './shapes.ts'
 import { type Agent, type AgentReference, listAgents, listRuns, requireAgent } from './store.ts'
 import { listMessages, MessageView, toStoredMessage } from './transcript.ts'
 
-export interface AgentsDeps extends ListDeps {
+export interface AgentsDeps extends ListDeps, Omit<PullRequestDeps, 'db'> {
   readonly recordEvent: RecordEvent
   readonly once: OnceInTransaction
   readonly models: () => AgentModels
@@ -91,9 +94,19 @@ const cancelSchema = {
   params,
   response: { 202: answered('The agent.') },
 }
+const pullRequestSchema = {
+  summary: 'Open a pull request for an agent',
+  description:
+    'Opens a pull request (GitHub) or merge request (GitLab) for the branch of an agent that has ended and pushed it, with the operator’s credential for the repository. 200 with the open one if the branch has one. 409 while the agent works or if nothing was pushed; 422 without a credential, for another host, and with the host’s message when it refuses.',
+  tags,
+  params,
+  body: PullRequestCreate,
+  response: { 200: PullRequestView, 201: PullRequestView },
+}
 
 export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
   const { db, callerOf, cursorKey } = deps
+  const render = (agent: Agent) => renderAgent(agent, deps.repositoryAccess(agent))
   return async (app) => {
     app.addHook('preHandler', requireOwnTeam(deps))
     app.post('/agents', { config: WRITE, schema: createSchema }, async (request, reply) => {
@@ -108,10 +121,10 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
       const filter = JSON.stringify([status, repository])
       const binding = { key: cursorKey, account: accountId, list: 'agents', filter }
       const read = (page: PageRequest<AgentId>) => listAgents(db, { accountId, status, repository, teamId }, page)
-      return listPage({ query: request.query, binding, read, position: byId, render: renderAgent })
+      return listPage({ query: request.query, binding, read, position: byId, render })
     })
     app.get('/agents/:id', { config: READ, schema: oneSchema }, async (request) => {
-      return renderAgent(await requireAgent(db, referenceOf(deps, request)))
+      return render(await requireAgent(db, referenceOf(deps, request)))
     })
     app.delete('/agents/:id', { config: WRITE, schema: deleteSchema }, async (request, reply) => {
       await deleteAgent(db, referenceOf(deps, request), deps)
@@ -122,7 +135,15 @@ export function agentsRoutes(deps: AgentsDeps): FastifyPluginAsyncTypebox {
     })
     app.post('/agents/:id/cancel', { config: WRITE, schema: cancelSchema }, async (request, reply) => {
       const agent = await cancelAgent(db, referenceOf(deps, request), deps)
-      return sendOnce(reply, callerOf(request), { answer: kept(202, agent), isReplay: false })
+      return sendOnce(reply, callerOf(request), { answer: kept(deps, 202, agent), isReplay: false })
+    })
+    const pullRequest = { config: WRITE, schema: pullRequestSchema, preValidation: withoutBody }
+    app.post('/agents/:id/pull-request', pullRequest, async (request, reply) => {
+      parseBranch(request.body.base ?? undefined, 'base')
+      const audited = auditOf(request, callerOf(request))
+      const ask = { reference: referenceOf(deps, request), audited, body: request.body }
+      const { view, isNew } = await openForAgent(deps, ask)
+      return reply.code(isNew ? 201 : 200).send(view)
     })
   }
 }
@@ -148,7 +169,7 @@ async function create(
   return deps.once({ ...ask, subjectId: reference.agentId }, async (inside) => {
     requireAgents(availability)
     const model = modelFor(deps, asker, order.model)
-    return kept(201, await createAgent(inside, { ...reference, order: { ...order, model }, asker }, deps))
+    return kept(deps, 201, await createAgent(inside, { ...reference, order: { ...order, model }, asker }, deps))
   })
 }
 
@@ -167,7 +188,7 @@ async function tellMore(
   return deps.once(ask, async (inside) => {
     await requireAgent(inside, reference)
     requireAgents(availability)
-    return kept(202, await followUp(inside, { ...reference, ...ofAsker }, deps))
+    return kept(deps, 202, await followUp(inside, { ...reference, ...ofAsker }, deps))
   })
 }
 
@@ -185,8 +206,9 @@ function keyOf({ headers: { 'idempotency-key': key } }: FastifyRequest): string 
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-function kept(status: number, agent: Agent): SavedAnswer {
-  return { status, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(renderAgent(agent)) }
+function kept({ repositoryAccess }: AgentsDeps, status: number, agent: Agent): SavedAnswer {
+  const body = JSON.stringify(renderAgent(agent, repositoryAccess(agent)))
+  return { status, headers: { 'content-type': JSON_TYPE }, body }
 }
 
 /** Replays the first response byte for byte, as far as the caller may read it. */

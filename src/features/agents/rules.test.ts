@@ -73,6 +73,8 @@ test('SBX-1: without a sandbox that holds no agent is created or told more, but 
     once,
     standardModel: () => 'm',
     availability: async () => availability,
+    repositoryAccess: () => ({ host: undefined, credential: undefined, allowPrivateNetworks: false }),
+    writeAudit: async () => {},
   }
   await app.register(agentsRoutes({ ...deps, ...ports }))
   const post = async (url: string, payload: object, key?: string) => {

@@ -37,7 +37,7 @@ export function parseOrder(body: AgentBody): AgentOrder {
     repository: parseRepository(repository),
     prompt,
     model: model ?? undefined,
-    baseBranch: parseBranch(branch ?? undefined),
+    baseBranch: parseBranch(branch ?? undefined, 'branch'),
     maxCostNanoUsd: parseCost(maxCostUsd ?? undefined),
     maxSteps: maxSteps ?? undefined,
   }
@@ -111,9 +111,10 @@ function unknownModel(id: string, models: AgentModels): GatewayError {
   return new GatewayError('model_not_found', message, { param: 'model' })
 }
 
-function parseBranch(text: string | undefined): string | undefined {
+/** @param param The field that it is of. */
+export function parseBranch(text: string | undefined, param: string): string | undefined {
   if (text === undefined || isBranchName(text)) return text
-  throw new GatewayError('invalid_value', "'branch' must be the name of a branch, such as main.", { param: 'branch' })
+  throw new GatewayError('invalid_value', `'${param}' must be the name of a branch, such as main.`, { param })
 }
 
 function parseCost(usd: number | undefined): NanoUsd | undefined {

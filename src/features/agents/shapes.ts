@@ -5,6 +5,8 @@ import type { TeamId } from '../../domain/ids.ts'
 import { usdNumber } from '../../domain/money.ts'
 import { closed, nullable, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
+import { branchPage } from '../../runner/git/repository-host.ts'
+import { DISABLED_REASONS, disabledReason, type RepositoryAccess } from './pull-request.ts'
 import { type Agent, type Run, readCreator } from './store.ts'
 
 export const MAX_NAME_LENGTH = 100
@@ -125,6 +127,13 @@ export const AgentView = Type.Object({
     description: 'Creator of the last run, whose rights and budget it uses.',
   }),
   asked_by: Type.Object(CREATOR, { description: 'Use `created_by`, which has the same value.', deprecated: true }),
+  branch_url: textOrNull('Page of the branch at GitHub or GitLab. Null: not pushed, or another host.'),
+  pull_request_url: textOrNull('Page of the pull request that was opened last.'),
+  pull_request_disabled_reason: Type.Unsafe<ReturnType<typeof disabledReason> | null>({
+    type: ['string', 'null'],
+    enum: [...DISABLED_REASONS, null],
+    description: 'Why no pull request can be opened. Null: one can.',
+  }),
 })
 
 export const RunView = Type.Object({
@@ -153,10 +162,17 @@ export const RunView = Type.Object({
   ended_at: textOrNull('ISO 8601 UTC.'),
 })
 
-export function renderAgent(agent: Agent): Static<typeof AgentView> {
+export function renderAgent(agent: Agent, access: RepositoryAccess): Static<typeof AgentView> {
   const { kind, keyId } = readCreator(agent)
   const creator = { type: CREATOR_TYPES[kind], id: keyId, name: agent.creator_name }
-  return { ...renderAgentData(agent), created_by: creator, asked_by: creator }
+  return {
+    ...renderAgentData(agent),
+    created_by: creator,
+    asked_by: creator,
+    branch_url: access.host && agent.pushed === 1 ? branchPage(access.host, branchOf(agent.id)) : null,
+    pull_request_url: agent.pull_request_url,
+    pull_request_disabled_reason: disabledReason(agent, access) ?? null,
+  }
 }
 
 const CREATOR_TYPES = { key: 'key', token: 'device', session: 'member' } as const

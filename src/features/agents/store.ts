@@ -26,6 +26,8 @@ export interface RunReference extends AgentReference {
 export interface Agent extends Selectable<Database['agent']> {
   readonly tokens: number
   readonly cost_nano_usd: NanoUsd
+  /** 1: a run has pushed its branch. */
+  readonly pushed: number
   readonly creator_name: string | null
 }
 export type Run = Selectable<Database['run']>
@@ -156,6 +158,7 @@ function withDetails<Row>(query: SelectQueryBuilder<Database, 'agent', Row>) {
     .selectAll()
     .select(sql<number>`(select coalesce(sum(prompt_tokens + completion_tokens), 0) ${ofRuns})`.as('tokens'))
     .select(sql<NanoUsd>`(select coalesce(sum(cost_nano_usd), 0) ${ofRuns})`.as('cost_nano_usd'))
+    .select(sql<number>`(select coalesce(max(pushed), 0) ${ofRuns})`.as('pushed'))
     .select(sql<string | null>`coalesce((${keyName}), (${email}), (${deviceName}))`.as('creator_name'))
 }
 

@@ -8,7 +8,7 @@ import type { CallHook, HookQuestion, HookVerdict } from '../../domain/guardrail
 import type { AccountId } from '../../domain/ids.ts'
 import { signWebhook } from '../../domain/webhook-signature.ts'
 import { isRecord } from '../../lib/json.ts'
-import { checkTarget } from '../../net/guarded-agent.ts'
+import { checkTarget, readBounded } from '../../net/guarded-agent.ts'
 
 /** Bytes read of a hook's answer, beyond what was sent. */
 const ANSWER_BYTES = 64 * 1024
@@ -72,17 +72,6 @@ async function post(input: HookInput, { accountId, url, body, timeoutMs }: Posti
   const text = await readBounded(response.body, body.length + ANSWER_BYTES)
   if (response.statusCode < 200 || response.statusCode > 299) throw new Error(`status ${response.statusCode}`)
   return JSON.parse(text)
-}
-
-async function readBounded(body: AsyncIterable<Buffer>, most: number): Promise<string> {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of body) {
-    bytes += piece.length
-    if (bytes > most) throw new Error(`the answer exceeds ${most} bytes`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString()
 }
 
 const ACTIONS: ReadonlySet<unknown> = new Set(['allow', 'mask', 'block'])

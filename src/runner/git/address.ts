@@ -44,7 +44,7 @@ export function repositoryUrl(template: string, repository: string, { allowLocal
     const message = 'A repository is organisation/repository: letters, digits, "-", "_" and single dots.'
     throw new GatewayError('invalid_value', message, { param: 'repository' })
   }
-  const text = template.replaceAll(PLACEHOLDER, repository)
+  const text = cloneAddress(template, repository)
   const url = allowLocalGit && URL.parse(text)?.protocol === 'file:' ? new URL(text) : checkHttp(text, allowLocalGit)
   if (url.pathname.includes(repository) && url.search === '') return { url: url.href, transport: transportOf(url) }
   throw new GatewayError(
@@ -54,6 +54,11 @@ export function repositoryUrl(template: string, repository: string, { allowLocal
       param: 'repository',
     },
   )
+}
+
+/** Inserts the name, unchecked. */
+export function cloneAddress(template: string, repository: string): string {
+  return template.replaceAll(PLACEHOLDER, repository)
 }
 
 /** Whether a text is `organisation/repository`, without characters that are special in URLs, paths and command lines. */

@@ -16,6 +16,8 @@ export interface GitServerOptions {
   /** Takes requests of this method and never answers. */
   readonly hangsOn?: 'GET' | 'POST'
   readonly certificate?: ServerCertificate
+  /** Answers what is below `/api/`. */
+  readonly api?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 export interface GitRequest {
@@ -40,7 +42,9 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     const { method = '', url: path = '', headers } = request
     requests.push({ method, path, host: headers.host ?? '', authorization: headers.authorization })
-    if (options.redirectTo !== undefined) {
+    if (options.api !== undefined && path.startsWith('/api/')) {
+      options.api(request, response)
+    } else if (options.redirectTo !== undefined) {
       response.writeHead(301, { location: options.redirectTo + path }).end()
     } else if (!mayEnter(headers.authorization, options.token)) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()

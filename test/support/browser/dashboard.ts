@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { migrate } from '../../../src/db/migrate.ts'
 import type { CompletionStatus } from '../../../src/domain/completion.ts'
 import type { Role } from '../../../src/domain/identity/caller.ts'
 import type { AccountId, KeyId } from '../../../src/domain/ids.ts'
@@ -11,7 +12,7 @@ import { ensureFirstAccount } from '../../../src/features/accounts/bootstrap.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
 import { DASHBOARD_FOLDER } from '../../../src/http/dashboard.ts'
 import { PROVIDERS } from '../../../src/providers/index.ts'
-import { testIds } from '../database.ts'
+import { currentLocation, openLocation, testIds } from '../database.ts'
 import { completionRecord, recordCompletions } from '../ledger/completions.ts'
 import { freePort } from '../process/free-port.ts'
 import { temporaryPath } from '../sqlite-file.ts'
@@ -47,8 +48,8 @@ export interface SeedOptions {
 }
 
 export interface DashboardOptions {
-  /** Of the configuration file. */
-  readonly over?: object
+  /** Of the configuration file; of the first account, which is then made before the start. */
+  readonly over?: object | ((firstAccount: AccountId) => object)
   /** Besides those that are never called. */
   readonly providers?: object
   readonly settings?: Readonly<Record<string, string>>
@@ -76,8 +77,11 @@ export async function startDashboard(
   const port = await freePort()
   const url = `http://localhost:${port}`
   const file = join(dirname(await temporaryPath(t)), 'turnpike.yaml')
-  await writeFile(file, JSON.stringify({ providers: { ...CONFIG.providers, ...providers }, ...over }))
+  const place = await currentLocation(t)
+  const more = typeof over === 'function' ? over(await makeFirstAccount(place, plan)) : over
+  await writeFile(file, JSON.stringify({ providers: { ...CONFIG.providers, ...providers }, ...more }))
   const app = await openApp(t, {
+    place,
     settings: { TURNPIKE_CONFIG: file, PORT: String(port), ...settings },
     dashboardFolder: process.env['TURNPIKE_TEST_DASHBOARD'] ?? DASHBOARD_FOLDER,
     builtIn: BUILT_IN,
@@ -119,6 +123,14 @@ export async function startDashboard(
     },
     seed: (keys, options) => seed(app, { accountId: firstAccount, keys, ...options }),
   }
+}
+
+async function makeFirstAccount(place: string, plan: string): Promise<AccountId> {
+  const database = await openLocation(place)
+  await migrate(database.db, Date.now)
+  const id = await ensureFirstAccount(database.db, plan, { now: Date.now, ids: testIds })
+  await database.close()
+  return id
 }
 
 /** Of the frame around every view, for an owner of the first account: asked when a page is opened, the first again every 30 s. */

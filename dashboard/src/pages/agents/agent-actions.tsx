@@ -1,16 +1,18 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { CircleStop, SendHorizontal, Trash2 } from 'lucide-react'
+import { CircleStop, GitPullRequest, SendHorizontal, Trash2 } from 'lucide-react'
 import { type KeyboardEvent, type Ref, useImperativeHandle, useRef, useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { type ApiProblem, problemOf } from '../../api/problem.ts'
 import { visibleName } from '../../lib/visible-text.ts'
 import { announce, toast } from '../../ui/announcer.tsx'
+import { ExternalLink } from '../../ui/app-link.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { TextArea } from '../../ui/form/field.tsx'
 import { ProblemSummary } from '../../ui/notice.tsx'
+import { Tooltip } from '../../ui/tooltip.tsx'
 import { MAX_PROMPT_LENGTH, useIdempotencyKey } from './draft.ts'
 import { agentQuery, type LiveAgent } from './queries.ts'
 import { isEnded } from './work.ts'
@@ -21,8 +23,60 @@ export interface AgentActionsProps {
 
 export function AgentActions(props: AgentActionsProps) {
   const mayWrite = useCan('agents:write')
-  if (!mayWrite) return null
-  return isEnded(props.agent.status) ? <DeleteAgent {...props} /> : <CancelAgent {...props} />
+  const { pull_request_url: url, status } = props.agent
+  return (
+    <>
+      {url !== null && <PullRequestLink url={url} />}
+      {url === null && mayWrite && <OpenPullRequest {...props} />}
+      {mayWrite && (isEnded(status) ? <DeleteAgent {...props} /> : <CancelAgent {...props} />)}
+    </>
+  )
+}
+
+function PullRequestLink({ url }: { readonly url: string }) {
+  return (
+    <ExternalLink href={url} className="inline-flex items-center gap-1.5 font-medium">
+      <GitPullRequest aria-hidden className="size-4" />
+      Pull request
+    </ExternalLink>
+  )
+}
+
+const HINDRANCES: Readonly<Record<NonNullable<LiveAgent['pull_request_disabled_reason']>, string>> = {
+  unsupported_host: 'The repository is not known to be on GitHub or GitLab; the operator sets agents.git_provider.',
+  no_credential: 'The operator has configured no credential for this repository in agents.git_credentials.',
+  not_ended: 'The agent has not ended.',
+  not_pushed: 'No branch was pushed.',
+}
+
+/** When it cannot, it still takes the focus, so that it can say why. */
+function OpenPullRequest({ agent }: AgentActionsProps) {
+  const client = useQueryClient()
+  const open = useMutation({
+    mutationFn: () => {
+      const path = { id: agent.id }
+      return take(api.POST('/v1/agents/{id}/pull-request', { params: { path }, body: {} }))
+    },
+    onSuccess: ({ number }) => {
+      toast(`Pull request ${number} is open.`)
+      return client.invalidateQueries({ queryKey: ['/v1/agents', agent.id] })
+    },
+    onError: (error) => toast(problemOf(error).message, { tone: 'bad' }),
+  })
+  const reason = agent.pull_request_disabled_reason ?? (isEnded(agent.status) ? null : 'not_ended')
+  const button = (
+    <Button
+      icon={GitPullRequest}
+      pending={open.isPending}
+      aria-disabled={reason !== null}
+      className={reason === null ? undefined : 'opacity-50'}
+      onClick={reason === null ? () => open.mutate() : undefined}
+    >
+      Open pull request
+    </Button>
+  )
+  if (reason === null) return button
+  return <Tooltip label={HINDRANCES[reason]}>{button}</Tooltip>
 }
 
 function CancelAgent({ agent }: AgentActionsProps) {

@@ -3,6 +3,7 @@ import { GitBranch, Radio, RefreshCw } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { plural } from '../../lib/format.ts'
 import { visibleName } from '../../lib/visible-text.ts'
+import { ExternalLink } from '../../ui/app-link.tsx'
 import { CopyableText } from '../../ui/copy.tsx'
 import { AgentStatus, StatusChip } from '../../ui/status.tsx'
 import { Dash, Ms, Time, Tokens, Usd } from '../../ui/values.tsx'
@@ -32,6 +33,11 @@ export function AgentFacts({ agent, work, connection }: AgentFactsProps) {
           <CopyableText text={agent.branch} label={`Copy branch ${agent.branch}`}>
             <span className="font-mono text-sm break-all">{agent.branch}</span>
           </CopyableText>
+          {agent.branch_url !== null && (
+            <ExternalLink href={agent.branch_url} className="text-sm">
+              on {URL.parse(agent.branch_url)?.host}
+            </ExternalLink>
+          )}
         </span>
       </div>
       <Facts agent={agent} work={work} />

@@ -87,6 +87,8 @@ const PHRASES: Readonly<Record<string, Phrase>> = {
   'content.viewed': ['read', 'read', () => 'the prompt and answer of a request'],
   'content.exported': ['exported', 'export', () => 'prompts and answers'],
   'content.deleted': ['deleted', 'delete', () => 'stored prompts and answers'],
+  'agent.pull_request_opened': ['opened', 'open', (text) => `pull request ${text.text('url')}`],
+  'agent.pull_request_found': ['found', 'find', (text) => `pull request ${text.text('url')}, which was already open`],
   'webhook.created': ['created', 'create', webhook],
   'webhook.changed': ['changed', 'change', webhook],
   'webhook.deleted': ['deleted', 'delete', webhook],

@@ -1,5 +1,18 @@
 import type { MigrationStatement } from './statement.ts'
 
+/**
+ * Keys are disabled for a time, and rotated: the previous secret stays valid until its credential expires.
+ * `expiry_alert_due` is when the last alert of an expiry was due, so that each is sent once.
+ */
+export const keyRotation: readonly MigrationStatement[] = [
+  'alter table api_key add column disabled_at integer',
+  'alter table api_key add column previous_last4 text',
+  'alter table api_key add column previous_until integer',
+  'alter table api_key add column expiry_alert_due integer',
+  'alter table credential add column expires_at integer',
+  "create index credential_of_key on credential (account_id, id) where kind = 'key'",
+]
+
 /** Prompts and answers of accounts that have them captured; `account.content_capture` has their settings as JSON. */
 const completionContent = `create table completion_content (
   account_id text not null references account (id),
@@ -106,3 +119,5 @@ export const usageDimensions: readonly MigrationStatement[] = [
   usageLate,
   'insert into usage_progress (account_id, summed_until) select id, 0 from account',
 ]
+
+export const pullRequests: readonly string[] = ['alter table agent add column pull_request_url text']
