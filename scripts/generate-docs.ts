@@ -28,7 +28,9 @@ Every error of the HTTP interface has one shape:
 \`type\` and \`code\` are stable: programs compare them. \`message\` is for people and may change. \`param\` names the
 parameter at fault. 429 and 503 have \`retry-after\` (whole seconds) and \`retry-after-ms\`; 429 also has
 \`error.retry_after\`. Errors that a repeat cannot fix have \`x-should-retry: false\`. \`request_id\` equals the header
-\`x-request-id\`; \`doc_url\` is the row of the code below, on this gateway.
+\`x-request-id\`; \`doc_url\` is the row of the code below, on this gateway. An error that is replayed for an
+[\`Idempotency-Key\`](idempotency.md) keeps the \`request_id\` of the request that ran, while the header is that of the
+repeat; in place of an answer that was lost with its process, it has the ID of the completion, as in \`completion_id\`.
 
 A stream that fails after its first event ends with the event \`data: {"error": {"type": "upstream_error", …}}\`, whose
 \`code\` is one of those below, and then \`data: [DONE]\`. The answer before it may be incomplete.
