@@ -100,6 +100,25 @@ test('only a key with the scope scim may use it; errors have the form of RFC 764
   assert.equal((await ask('GET', '/Users', undefined, foreign)).body.totalResults, 0)
 })
 
+test('unknown paths and methods below /scim/v2 have errors of that form, others those of the API', async () => {
+  const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error']
+  for (const [method, path, status, allow] of [
+    ['GET', '/Nothing', 404, undefined],
+    ['GET', '', 404, undefined],
+    ['POST', '/Groups/grp_x/more', 404, undefined],
+    ['PUT', '/Users', 405, 'GET, HEAD, POST'],
+    ['DELETE', '/ServiceProviderConfig', 405, 'GET, HEAD'],
+  ] as const) {
+    const answer = await app.ask(method as 'GET', `/scim/v2${path}`, { token: scim })
+    const { detail, ...body } = answer.json()
+    assert.deepEqual([answer.statusCode, body], [status, { schemas, status: String(status) }], `${method} ${path}`)
+    assert.match(detail, status === 404 ? /^Unknown path: / : / is not allowed on /)
+    assert.equal(answer.headers['allow'], allow)
+    assert.match(String(answer.headers['content-type']), /^application\/scim\+json/)
+  }
+  assert.equal((await app.ask('GET', '/scim/v3/Users', { token: scim })).json().error.code, 'not_found')
+})
+
 test('Okta: looks a user up, creates, reads, replaces, deactivates and reactivates it', async () => {
   const userName = 'okta.user@example.com'
   const filter = encodeURIComponent(`userName eq "${userName}"`)

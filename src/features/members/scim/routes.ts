@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId, GroupId, UserId } from '../../../domain/ids.ts'
-import { toGatewayError } from '../../../http/errors.ts'
+import { routeNotFound, toGatewayError } from '../../../http/errors.ts'
 import { requesterOf } from '../../../http/request-origin.ts'
 import { isoTime } from '../../../http/wire-fields.ts'
 import { isRecord } from '../../../lib/json.ts'
@@ -55,6 +55,10 @@ const USUAL_RESULTS = 100
 /** Its routes require a caller. */
 export function addScimRoutes(app: FastifyInstance, deps: ScimDeps): void {
   app.setErrorHandler((error: Error, request, reply) => sendError(deps, error, { request, reply }))
+  // Of this prefix, so that the server's errors for unknown paths and methods have the form of SCIM.
+  app.setNotFoundHandler(({ method, url }) => {
+    throw routeNotFound(method, url, [])
+  })
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (reply.statusCode !== 204) reply.type('application/scim+json; charset=utf-8')
     done()
@@ -269,5 +273,9 @@ function sendError({ onError }: ScimDeps, error: Error, { request, reply }: Fail
     error instanceof ScimError ? error.scimType : ours?.code === 'invalid_json' ? 'invalidSyntax' : undefined
   const retry = ours?.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(ours.retryAfterMs / 1000)) }
   const body = { schemas: [ERROR], status: String(status), ...(scimType && { scimType }), detail: message }
-  return reply.code(status).headers(retry).type('application/scim+json').send(body)
+  return reply
+    .code(status)
+    .headers({ ...ours?.headers, ...retry })
+    .type('application/scim+json')
+    .send(body)
 }
