@@ -48,6 +48,28 @@ for (const [way, revoke] of [
   })
 }
 
+test('a stream that was admitted before its key expires may finish, and is charged', async () => {
+  const told = Promise.withResolvers<void>()
+  provider.answer(streamUntil(told.promise))
+  const admin = await gateway.key()
+  const key = await gateway.key('--name', 'expiring')
+  const id = await idOf('expiring', admin)
+  const stream = await open(gateway, CHAT, { key, body: hello({ stream: true }) })
+  const text = stream.body.text()
+  const body = { expires_at: new Date(Date.now() + 5_000).toISOString() }
+  assert.equal((await send(gateway, `/v1/keys/${id}`, { key: admin, method: 'PATCH', body })).status, 200)
+  while ((await send(gateway, '/v1/models', { key })).status !== 401) await sleep(20)
+  told.resolve()
+  const { error, done } = readStream(await text)
+  assert.deepEqual([error, done], [undefined, true])
+  const rows = async () =>
+    JSON.parse((await send(gateway, `/v1/usage/completions?key_id=${id}`, { key: admin })).text).data
+  let data = await rows()
+  for (; data.length === 0; data = await rows()) await sleep(20) // it is visible within a second
+  assert.deepEqual([data.length, data[0].status], [1, 'completed'])
+  assert.ok(data[0].cost_usd > 0)
+})
+
 test('a key that another process rotates and disables by name changes in this one', async () => {
   const old = await gateway.key('--name', 'rotated')
   const statusOf = async (key: string) => (await send(gateway, '/v1/models', { key })).status
