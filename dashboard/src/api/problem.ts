@@ -31,10 +31,10 @@ export interface ProblemDetails {
   readonly retryAfterMs?: number | undefined
 }
 
-/** Whatever was thrown, as a problem: without an answer, that the gateway was not reached. */
+/** Whatever was thrown, as a problem: for a broken connection, that the gateway was not reached. */
 export function problemOf(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error
-  if (error instanceof TypeError) return new ApiProblem(UNREACHABLE, { status: 0, type: 'unreachable' })
+  if (isBrokenConnection(error)) return new ApiProblem(UNREACHABLE, { status: 0, type: 'unreachable' })
   return new ApiProblem(error instanceof Error ? error.message : String(error), { status: 0, type: 'unexpected' })
 }
 
@@ -53,6 +53,29 @@ export function parseProblem(response: Response, body: unknown): ApiProblem {
 }
 
 const UNREACHABLE = 'The gateway cannot be reached.'
+
+/**
+ * How the messages of TypeErrors begin with which browsers report requests without an answer, streams that broke off, and
+ * files of the page that could not be loaded. The Fetch Standard gives errors in the page's own code the same class.
+ */
+const BROKEN_CONNECTION = [
+  'Failed to fetch', // Chromium; also '… dynamically imported module'
+  'network error', // Chromium, of a stream
+  'NetworkError when attempting to fetch', // Firefox
+  'Error in input stream', // Firefox, of a stream
+  'error loading dynamically imported module', // Firefox
+  'Load failed', // Safari, and below
+  'Importing a module script failed',
+  'The network connection was lost',
+  'The Internet connection appears to be offline',
+  'Could not connect to the server',
+  'A server with the specified hostname could not be found',
+  'The request timed out',
+]
+
+function isBrokenConnection(error: unknown): boolean {
+  return error instanceof TypeError && BROKEN_CONNECTION.some((start) => error.message.startsWith(start))
+}
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
