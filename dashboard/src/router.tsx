@@ -18,13 +18,16 @@ import {
   readAccountsSearch,
   readAuditSearch,
   readBudgetsSearch,
+  readDevicesSearch,
   readKeysSearch,
   readListSearch,
+  readMembersSearch,
+  readProvidersSearch,
   readTeamSearch,
   readTeamsSearch,
 } from './pages/settings/search.ts'
 import { readUsageSearch } from './pages/usage/search.ts'
-import { readWebhookSearch } from './pages/webhooks/search.ts'
+import { readWebhookSearch, readWebhooksSearch } from './pages/webhooks/search.ts'
 import { LostPage, PageFailed, PagePending, Shell } from './shell/shell.tsx'
 
 interface RouterContext {
@@ -94,6 +97,7 @@ const agent = createRoute({
 const webhooks = createRoute({
   getParentRoute: at,
   path: '/webhooks',
+  validateSearch: readWebhooksSearch,
   component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({
@@ -144,6 +148,7 @@ const providerKeys = createRoute({
 const members = createRoute({
   getParentRoute: inSettings,
   path: '/members',
+  validateSearch: readMembersSearch,
   component: lazyRouteComponent(() => import('./pages/settings/members/members-page.tsx'), 'MembersPage'),
 })
 const teams = createRoute({
@@ -182,6 +187,7 @@ const telemetry = createRoute({
 const devices = createRoute({
   getParentRoute: inSettings,
   path: '/devices',
+  validateSearch: readDevicesSearch,
   component: lazyRouteComponent(() => import('./pages/settings/devices/devices-page.tsx'), 'DevicesPage'),
 })
 const sessions = createRoute({
@@ -192,6 +198,7 @@ const sessions = createRoute({
 const providers = createRoute({
   getParentRoute: inSettings,
   path: '/providers',
+  validateSearch: readProvidersSearch,
   component: lazyRouteComponent(() => import('./pages/settings/providers/providers-page.tsx'), 'ProvidersPage'),
 })
 const accounts = createRoute({
@@ -263,6 +270,8 @@ export function createAppRouter(queryClient: QueryClient) {
     defaultPendingMs: 200,
     defaultErrorComponent: PageFailed,
     scrollRestoration: true,
+    // Pages see what they have read and checked, and nothing else of the address.
+    search: { strict: true },
     parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
     stringifySearch: (search) => {
       const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')

@@ -146,6 +146,13 @@ test('a view sends at most three requests, its address has its whole state, and 
   await title(page, 'Cumulative tokens by model').waitFor()
 })
 
+test('what an address says that the page does not know is ignored', async (t) => {
+  const address = '/usage?group=colour&metric=smell&interval=week&range=ever&sort=taste&foo=1&dir=desc'
+  const page = await dashboard.open(t, browser, address)
+  await page.getByRole('slider', { name: 'Spend by model' }).waitFor()
+  assert.deepEqual(Object.fromEntries(new URL(page.url()).searchParams), { dir: 'desc' })
+})
+
 interface Newest {
   readonly data: readonly [{ readonly created_at: string }]
 }

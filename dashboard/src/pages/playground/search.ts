@@ -23,8 +23,8 @@ export function readPlaygroundSearch(raw: Record<string, unknown>): PlaygroundSe
   const sheet = SHEETS.find((name) => name === raw['sheet'])
   return {
     ...textAt(raw, 'models'),
-    ...textAt(raw, 'prompt'),
     ...textAt(raw, 'system'),
+    ...textAt(raw, 'prompt'),
     ...(sheet !== undefined && { sheet }),
     ...textAt(raw, 'column'),
     ...textAt(raw, 'tab'),

@@ -10,6 +10,16 @@ export type StatusOfDelivery = (typeof DELIVERY_STATUSES)[number]
 export const LANGUAGES = ['typescript', 'python', 'go', 'ruby'] as const
 export type Language = (typeof LANGUAGES)[number]
 
+/** Of all endpoints. */
+export interface WebhooksSearch {
+  /** Whether an endpoint is being added. */
+  readonly create?: '1'
+}
+
+export function readWebhooksSearch(raw: Record<string, unknown>): WebhooksSearch {
+  return present({ create: readChoice(raw, 'create', ['1']) })
+}
+
 /** Of one endpoint. */
 export interface WebhookSearch {
   /** Only deliveries in this state. */

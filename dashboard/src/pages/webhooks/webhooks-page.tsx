@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { Plus, Webhook as WebhookIcon } from 'lucide-react'
 import { useCan } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
@@ -13,6 +13,7 @@ import { EndpointNotice } from './endpoint-notice.tsx'
 import { eventsInWords, type Webhook, webhooksQuery } from './queries.ts'
 import { SuccessRate, WebhookStatus } from './webhook-status.tsx'
 
+const route = getRouteApi('/webhooks')
 const DESCRIPTION = 'Signed events of this account, posted to your endpoints.'
 
 export function WebhooksPage() {
@@ -26,8 +27,8 @@ export function WebhooksPage() {
 
 function Webhooks() {
   const query = useQuery(webhooksQuery)
-  const { create } = useSearch({ strict: false })
-  const navigate = useNavigate({ from: '/webhooks' })
+  const { create } = route.useSearch()
+  const navigate = route.useNavigate()
   const setOpen = (isOpen: boolean) => void navigate({ search: () => (isOpen ? { create: '1' } : {}) })
   const open = () => setOpen(true)
   const hasSome = query.data !== undefined && query.data.length > 0
