@@ -274,6 +274,18 @@ test('a plan’s markup and fee are in prices, holds and charges; operators alon
     const { total_margin_usd: hidden, groups } = await getJson<Margins>(gateway, key, path)
     assert.deepEqual([hidden, groups.map((each) => each.margin_usd)], [undefined, [undefined]], path)
   }
+  const [elsewhere, all] = [await gateway.key('--operator'), await gateway.key()]
+  for (const query of ['', '&group_by=model', '&group_by=model,provider', '&period_start=2020-01-01']) {
+    const path = `/v1/usage?account=${account}${query}`
+    type Report = { total_margin_usd: number; total_cost_usd: number; credit_remaining_usd: number; held_usd: number }
+    const report = await getJson<Report>(gateway, elsewhere, path)
+    const { total_margin_usd, total_cost_usd, credit_remaining_usd } = report
+    assert.deepEqual([total_margin_usd, total_cost_usd, credit_remaining_usd], [margin, price, 0.01 - price], path)
+    for (const other of [key, all]) assert.equal((await send(gateway, path, { key: other })).status, 403, path)
+  }
+  const csv = await send(gateway, `/v1/usage?account=${account}&format=csv`, { key: elsewhere })
+  assert.deepEqual(csv.text.trim().split('\r\n').slice(1), [`m2,18,1,${price}`])
+  assert.equal((await send(gateway, '/v1/usage?account=acc_none', { key: elsewhere })).status, 404)
   const admin = await getJson<{ margin_this_month_usd: number }>(gateway, operator, `/v1/admin/accounts/${account}`)
   assert.equal(admin.margin_this_month_usd, margin)
   const rerate = ['credits', 'rerate', '--account', account, '--model', 'm2', '--since', '2020-01-01', '--json']

@@ -4184,6 +4184,8 @@ export interface operations {
                 model?: string;
                 /** @description Only requests of this API key. */
                 key_id?: string;
+                /** @description ID of any account of the installation, whose usage is reported. Only for operators. */
+                account?: string;
                 /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups. */
                 format?: "json" | "csv" | "focus";
             };

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { AccountCredit } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import type { AccountId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
@@ -191,6 +192,12 @@ export const ReportQuery = Type.Object({
   ),
   model: Type.Optional(Type.String({ description: 'Only this model.' })),
   key_id: Type.Optional(Type.String({ description: 'Only requests of this API key.' })),
+  account: Type.Optional(
+    Type.Unsafe<AccountId>({
+      type: 'string',
+      description: 'ID of any account of the installation, whose usage is reported. Only for operators.',
+    }),
+  ),
   format: Type.Optional(
     oneOf(['json', 'csv', 'focus'] as const, {
       default: 'json',

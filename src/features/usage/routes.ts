@@ -3,11 +3,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
-import type { Database } from '../../db/schema/schema.ts'
+import type { AccountTable, Database } from '../../db/schema/schema.ts'
 import type { AccountCreditPort } from '../../domain/credit.ts'
 import { GatewayError, notFound } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
+import { assertRight } from '../../http/caller.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { type CsvField, renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
@@ -80,7 +82,8 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
   const { kindOf = () => 'chat' } = deps
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
-      const { accountId: id, plan, scopes, teamId } = callerOf(request)
+      const { scopes, teamId } = callerOf(request)
+      const { id, plan } = await reportedAccount(db, callerOf(request), request.query.account)
       const query = inTeam(request.query, teamId)
       const { group_by: groups, format } = query
       const isOperator = scopes.has('operator')
@@ -107,6 +110,19 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
       return sendCsv(reply, reportRows(report.groups ?? report.models), fileName(period, grouping))
     })
   }
+}
+
+/** The caller's own unless it names another. Throws 403 for callers who are no operators, 404 for an unknown account. */
+async function reportedAccount(
+  db: Kysely<Database>,
+  caller: Caller,
+  named: AccountId | undefined,
+): Promise<Pick<AccountTable, 'id' | 'plan'>> {
+  if (named === undefined) return { id: caller.accountId, plan: caller.plan }
+  assertRight(caller, 'operator')
+  const found = await db.selectFrom('account').select(['id', 'plan']).where('id', '=', named).executeTakeFirst()
+  if (found === undefined || caller.teamId !== undefined) throw notFound('account', 'account')
+  return found
 }
 
 /** A key of a team reads the usage of its team. Throws 404 for another one. */
