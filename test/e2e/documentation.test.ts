@@ -25,6 +25,7 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
   ['docs/agents.md', 'curl http://localhost:7575/v1/agents ', 'test/e2e/documentation/agents.test.ts'],
   ['docs/agents.md', 'curl http://localhost:7575/v1/agents/', 'test/e2e/documentation/agents.test.ts'],
   ['docs/agents.md', 'curl -N', 'test/e2e/documentation/agents.test.ts'],
+  ['docs/agents.md', 'curl -X POST', 'test/e2e/documentation/agents.test.ts'],
   ['README.md', 'npm run -s turnpike -- login', 'test/e2e/documentation/devices.test.ts'],
   ['docs/command-line.md', 'turnpike login', 'test/e2e/documentation/devices.test.ts'],
   ['docs/command-line.md', 'git diff', 'test/e2e/documentation/programs.test.ts'],

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { send } from '../client.ts'
 import { type Gateway, type GatewayOptions, makeFirstAccount, startGateway } from '../gateway.ts'
 import { createBareRepository, gitIn, type TreeFile } from './git-repositories.ts'
-import { type GitServer, startGitServer } from './git-server.ts'
+import { type GitServer, type GitServerOptions, startGitServer } from './git-server.ts'
 
 export const REPOSITORY = 'acme/adder'
 export const GIT_TOKEN = 'git-token-of-the-operator'
@@ -58,6 +58,8 @@ export interface SiteOptions extends GatewayOptions {
   readonly withoutCredential?: boolean
   readonly agents?: object
   readonly over?: object
+  /** Of the git server, below `/api/`. */
+  readonly api?: GitServerOptions['api']
 }
 
 /** The credential is bound to the first account, which is made before the start. */
@@ -65,7 +67,7 @@ export async function startAgentSite(options: SiteOptions = {}): Promise<AgentSi
   const folder = mkdtempSync(join(tmpdir(), 'agent-site-'))
   const root = join(folder, 'repositories')
   const origin = createBareRepository(root, REPOSITORY, { commits: [ADDER] })
-  const server = await startGitServer({ root, token: GIT_TOKEN })
+  const server = await startGitServer({ root, token: GIT_TOKEN, ...(options.api && { api: options.api }) })
   const dataDir = join(folder, 'data')
   const config = (accounts: readonly string[]): object => ({
     webhooks: { allow_private_networks: true },
