@@ -231,6 +231,29 @@ test('operators grant credit over HTTP, with an operator key only', async () => 
   )
 })
 
+/** The report of all accounts is the sum of theirs, also where its period cuts hours and days. */
+async function assertAllAddUp(operator: string): Promise<void> {
+  type Report = {
+    total_requests: number
+    total_cost_usd: number
+    total_margin_usd: number
+    groups?: readonly { requests: number }[]
+  }
+  const { data } = await getJson<{ data: readonly { id: string }[] }>(gateway, operator, '/v1/admin/accounts?limit=100')
+  const [start, end] = [-30 * 3_600_000, 1].map((ms) => new Date(Date.now() + ms).toISOString())
+  for (const query of ['', '&group_by=day', `&group_by=model&period_start=${start}&period_end=${end}`]) {
+    const read = (id: string) => getJson<Report>(gateway, operator, `/v1/usage?account=${id}${query}`)
+    const [all, ...each] = await Promise.all([read('all'), ...data.map(({ id }) => read(id))])
+    const totals = ({ total_requests, total_cost_usd, total_margin_usd }: Report) =>
+      [total_requests, total_cost_usd, total_margin_usd].map((value) => Math.round(value * 1e9))
+    const sums = each.map(totals).reduce((sum, one) => sum.map((value, at) => value + (one[at] ?? 0)))
+    assert.ok(data.length > 2 && (sums[2] ?? 0) > 0)
+    assert.deepEqual(totals(all), sums, query)
+    const grouped = all.groups?.reduce((sum, { requests }) => sum + requests, 0)
+    assert.equal(grouped, query === '' ? undefined : all.total_requests, query)
+  }
+}
+
 interface MarkedRow extends UsageRow {
   readonly provider_cost_usd?: number
   readonly pricing: {
@@ -283,6 +306,11 @@ test('a plan’s markup and fee are in prices, holds and charges; operators alon
     assert.deepEqual([total_margin_usd, total_cost_usd, credit_remaining_usd], [margin, price, 0.01 - price], path)
     for (const other of [key, all]) assert.equal((await send(gateway, path, { key: other })).status, 403, path)
   }
+  await assertAllAddUp(elsewhere)
+  for (const other of [key, all])
+    assert.equal((await send(gateway, '/v1/usage?account=all', { key: other })).status, 403)
+  for (const query of ['group_by=key', 'group_by=agent', 'group_by=team', 'provider=openai', 'format=focus'])
+    assert.equal((await send(gateway, `/v1/usage?account=all&${query}`, { key: elsewhere })).status, 400, query)
   const csv = await send(gateway, `/v1/usage?account=${account}&format=csv`, { key: elsewhere })
   assert.deepEqual(csv.text.trim().split('\r\n').slice(1), [`m2,18,1,${price}`])
   assert.equal((await send(gateway, '/v1/usage?account=acc_none', { key: elsewhere })).status, 404)

@@ -4184,7 +4184,7 @@ export interface operations {
                 model?: string;
                 /** @description Only requests of this API key. */
                 key_id?: string;
-                /** @description ID of any account of the installation, whose usage is reported. Only for operators. */
+                /** @description ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind or day. Only for operators. */
                 account?: string;
                 /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups. */
                 format?: "json" | "csv" | "focus";
@@ -4211,7 +4211,7 @@ export interface operations {
                         total_cost_usd: number;
                         /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
                         total_margin_usd?: number;
-                        /** @description Current balance. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent. */
+                        /** @description Current balance; of all accounts, their sum. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent. */
                         credit_remaining_usd: number;
                         /** @description Whether spending has no credit limit, because the plan is postpaid. */
                         unlimited: boolean;

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { given, within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
@@ -47,12 +47,12 @@ export interface UsageSum extends Counts {
 }
 
 /**
- * Exact sums of one account, in no order, from one look at the database: whatever they are added up to agrees.
+ * Exact sums of one account (undefined: of all), in no order, from one look at the database: whatever they are added up to agrees.
  * Whole UTC days and hours come from the sums kept of them, what sticks out on either side from the rows themselves.
  */
 export async function sumUsage(
   db: Kysely<Database>,
-  accountId: AccountId,
+  accountId: AccountId | undefined,
   choice: SumChoice,
 ): Promise<readonly UsageSum[]> {
   const rows = await db
@@ -68,7 +68,7 @@ export async function sumUsage(
 }
 
 /** What `sumUsage` adds up: each completion of the period is in exactly one of these rows. */
-export function sumParts(db: Kysely<Database>, accountId: AccountId, { period, ...choice }: SumChoice) {
+export function sumParts(db: Kysely<Database>, accountId: AccountId | undefined, { period, ...choice }: SumChoice) {
   const days = choice.interval === 'hour' ? { units: NEVER, head: period, tail: NEVER } : splitPeriod(period, DAY_MS)
   const early = splitPeriod(days.head, HOUR_MS)
   const late = splitPeriod(days.tail, HOUR_MS)
@@ -108,33 +108,43 @@ export async function recordPriceVersions(db: Kysely<Database>, models: readonly
 
 type Part = Omit<SumChoice, 'period'>
 
-function daySums(db: Kysely<Database>, accountId: AccountId, { days, by, filter, interval }: Part & { days: Period }) {
+/** For all accounts by a list of them, so that the indexes serve, which begin with the account. */
+function isOf(accountId: AccountId | undefined): RawBuilder<SqlBool> {
+  if (accountId === undefined) return sql`account_id in (select id from account)`
+  return sql`account_id = ${accountId}`
+}
+
+function daySums(
+  db: Kysely<Database>,
+  accountId: AccountId | undefined,
+  { days, by, filter, interval }: Part & { days: Period },
+) {
   return db
     .selectFrom('usage_rollup')
     .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`day`, hour: NO_UNIT })])
     .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'])
-    .where('account_id', '=', accountId)
+    .where(isOf(accountId))
     .where(within('day', days))
     .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
 }
 
 function hourSums(
   db: Kysely<Database>,
-  accountId: AccountId,
+  accountId: AccountId | undefined,
   { hours, by, filter, interval }: Part & { hours: Period },
 ) {
   return db
     .selectFrom('usage_hour')
     .select(['model', memberOf(by), unitOf(interval, { day: sql<number>`hour / 24`, hour: sql<number>`hour` })])
     .select(['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'])
-    .where('account_id', '=', accountId)
+    .where(isOf(accountId))
     .where(within('hour', hours))
     .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
 }
 
 function rowSums(
   db: Kysely<Database>,
-  accountId: AccountId,
+  accountId: AccountId | undefined,
   { period, by, filter, interval }: Part & { period: Period },
 ) {
   const { above, below } = idsBornIn(period)
@@ -143,7 +153,7 @@ function rowSums(
     .select(['model', memberOf(by), unitOf(interval, { day: unitsSince(DAY_MS), hour: unitsSince(HOUR_MS) })])
     .select([sql<number>`1`.as('requests'), 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
     .select(MARGIN.as('margin_nano_usd'))
-    .where('account_id', '=', accountId)
+    .where(isOf(accountId))
     .where('id', '>', above)
     .where('id', '<', below)
     .where(within('created_at', period))

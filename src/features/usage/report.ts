@@ -171,6 +171,9 @@ export function groupingOf(value: string | readonly string[] | undefined): Group
   return GROUPINGS.find((each) => each === value)
 }
 
+/** In place of an account's ID. */
+export const ALL = 'all'
+
 export const ReportQuery = Type.Object({
   period_start: timeParameter('ISO 8601 UTC. Default: the first day of this month.'),
   period_end: timeParameter('ISO 8601 UTC, exclusive. Default: the first day of the next month.'),
@@ -193,9 +196,10 @@ export const ReportQuery = Type.Object({
   model: Type.Optional(Type.String({ description: 'Only this model.' })),
   key_id: Type.Optional(Type.String({ description: 'Only requests of this API key.' })),
   account: Type.Optional(
-    Type.Unsafe<AccountId>({
+    Type.Unsafe<AccountId | typeof ALL>({
       type: 'string',
-      description: 'ID of any account of the installation, whose usage is reported. Only for operators.',
+      description:
+        'ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind or day. Only for operators.',
     }),
   ),
   format: Type.Optional(
@@ -225,7 +229,8 @@ export const ReportView = Type.Object({
   total_cost_usd: usd('Exact sum of the costs of the completions.'),
   total_margin_usd: Type.Optional(usd(MARGIN)),
   credit_remaining_usd: Type.Number({
-    description: 'Current balance. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent.',
+    description:
+      'Current balance; of all accounts, their sum. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent.',
   }),
   unlimited: Type.Boolean({
     description: 'Whether spending has no credit limit, because the plan is postpaid.',
@@ -294,7 +299,7 @@ export const ReportFile = Type.String({ description: 'RFC 4180, UTF-8; columns g
 
 interface ReportContext {
   readonly period: Period
-  readonly credit: AccountCredit
+  readonly credit: Pick<AccountCredit, 'remainingNanoUsd' | 'heldNanoUsd'>
   /** USD that an account without a limit is shown. */
   readonly unlimitedCreditUsd: number
   /** Of what the groups are of; undefined: they have none. */

@@ -1,10 +1,10 @@
 /** `/usage`: what an account has used, added up and completion by completion. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
 import type { AccountTable, Database } from '../../db/schema/schema.ts'
-import type { AccountCreditPort } from '../../domain/credit.ts'
+import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
 import { GatewayError, notFound } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
@@ -30,6 +30,7 @@ import { monthOf } from './period.ts'
 import { sumUsage } from './queries.ts'
 import { rejectionRoutes } from './rejections/routes.ts'
 import {
+  ALL,
   buildReport,
   checkInterval,
   dimensionsOf,
@@ -83,6 +84,7 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/usage', { config: { scope: 'usage:read' }, schema }, async (request, reply) => {
       const { scopes, teamId } = callerOf(request)
+      if (request.query.account === ALL) return reportAll(deps, request, reply)
       const { id, plan } = await reportedAccount(db, callerOf(request), request.query.account)
       const query = inTeam(request.query, teamId)
       const { group_by: groups, format } = query
@@ -123,6 +125,39 @@ async function reportedAccount(
   const found = await db.selectFrom('account').select(['id', 'plan']).where('id', '=', named).executeTakeFirst()
   if (found === undefined || caller.teamId !== undefined) throw notFound('account', 'account')
   return found
+}
+
+/** Of all accounts together, from the sums that are kept of each. */
+async function reportAll(deps: ReportDeps, request: FastifyRequest, reply: FastifyReply) {
+  const { db, now, callerOf, kindOf = () => 'chat' } = deps
+  const caller = callerOf(request)
+  assertRight(caller, 'operator')
+  if (caller.teamId !== undefined) throw notFound('account', 'account')
+  const query = request.query as Static<typeof ReportQuery>
+  const { group_by: groups, format } = query
+  const grouping = groupingOf(groups)
+  if (format === 'focus' || hasDimensionFilter(query) || (groups !== undefined && !isOfAll(grouping))) {
+    const message = "'account=all' goes with 'group_by' model, kind or day, without filters of other dimensions."
+    throw new GatewayError('invalid_value', message, { param: 'account' })
+  }
+  const period = parsePeriod(query, defaultPeriod(query, now()))
+  const report = await readReport(db, undefined, { ...query, group_by: grouping, period, kindOf })
+  if (format === 'csv') return sendCsv(reply, reportRows(report.groups ?? report.models), fileName(period, grouping))
+  const credit = await creditOfAll(db)
+  return renderReport(report, { period, names: undefined, isOperator: true, credit, unlimitedCreditUsd: 0 })
+}
+
+function isOfAll(grouping: Grouping | undefined): boolean {
+  return grouping === 'model' || grouping === 'kind' || grouping === 'day'
+}
+
+async function creditOfAll(db: Kysely<Database>): Promise<Pick<AccountCredit, 'remainingNanoUsd' | 'heldNanoUsd'>> {
+  const sums = await db
+    .selectFrom('credit')
+    .select(({ fn }) => fn.sum<bigint | null>('balance_nano_usd').as('balance'))
+    .select(({ fn }) => fn.sum<bigint | null>('held_nano_usd').as('held'))
+    .executeTakeFirstOrThrow()
+  return { remainingNanoUsd: sums.balance ?? 0n, heldNanoUsd: sums.held ?? 0n }
 }
 
 /** A key of a team reads the usage of its team. Throws 404 for another one. */
@@ -175,7 +210,7 @@ function defaultPeriod({ period_start: start, period_end: end }: Static<typeof R
 
 async function readReport(
   db: Kysely<Database>,
-  accountId: AccountId,
+  accountId: AccountId | undefined,
   query: Omit<Static<typeof ReportQuery>, 'period_start' | 'period_end' | 'group_by'> & {
     readonly group_by: Grouping | undefined
     readonly period: Period
@@ -186,7 +221,8 @@ async function readReport(
   checkInterval({ grouping, interval }, period)
   const filter = { model, keyId: keyId as KeyId | undefined }
   // In this order, so that what agents used is never more than all there is.
-  const agents = grouping === 'agent' ? await sumAgents(db, accountId, { period, filter }) : []
+  const isOfAgents = grouping === 'agent' && accountId !== undefined
+  const agents = isOfAgents ? await sumAgents(db, accountId, { period, filter }) : []
   const sums = await sumUsage(db, accountId, { period, filter, ...dimensionsOf({ grouping, interval }) })
   return buildReport(sums, { grouping, interval, agents, kindOf })
 }
