@@ -59,12 +59,14 @@ export function Form(props: FormProps) {
 }
 
 /**
- * What the form's last answer said about a parameter.
+ * What the form's last answer said about a parameter, or about a part of it such as `tags.env` or `models[2]`.
  * @param param As the API calls it; undefined: the field is no parameter.
  */
 export function useFieldError(param: string | undefined): string | undefined {
   const problem = useContext(FormProblem)
-  return param !== undefined && problem?.param === param ? problem.message : undefined
+  if (param === undefined || problem?.param === undefined) return undefined
+  const isPart = [`${param}.`, `${param}[`].some((start) => problem.param?.startsWith(start))
+  return problem.param === param || isPart ? problem.message : undefined
 }
 
 function useSubmit(onSubmit: () => Promise<void>) {

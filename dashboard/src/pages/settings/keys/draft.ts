@@ -2,11 +2,22 @@
 import { formatDate } from '../../../lib/time.ts'
 import { readNumber, textOfNumber } from '../../../ui/form/number-text.ts'
 import { DELEGATING_SCOPES, isScope, type Scope } from '../members/rights.ts'
+import {
+  linesOf,
+  NO_TAGS,
+  type SentTags,
+  sentTagsOf,
+  type TagDraft,
+  type TagProblems,
+  type TagSettings,
+  tagDraftOf,
+  tagProblemsOf,
+} from './tags.ts'
 
 const EXPIRIES = ['keep', 'never', '30', '90', '365', 'date'] as const
 export type Expiry = (typeof EXPIRIES)[number]
 
-export interface KeyDraft {
+export interface KeyDraft extends TagDraft {
   readonly name: string
   readonly access: 'full' | 'chosen'
   readonly scopes: readonly Scope[]
@@ -22,14 +33,10 @@ export interface KeyDraft {
   readonly addresses: string
   /** An id. Empty: of the account. It is chosen once. */
   readonly team: string
-  /** `key=value` a line. */
-  readonly tags: string
-  /** Keys of tags, with spaces or commas between them. */
-  readonly requiredTags: string
 }
 
 /** What of a key can be chosen. */
-export interface KeyLimits {
+export interface KeyLimits extends TagSettings {
   readonly name: string
   readonly scopes: readonly string[]
   readonly ip_allowlist: readonly string[]
@@ -37,8 +44,6 @@ export interface KeyLimits {
   readonly requests_per_minute: number | null
   readonly models: readonly string[]
   readonly expires_at: string | null
-  readonly tags: Readonly<Record<string, string>>
-  readonly require_tags: readonly string[]
 }
 
 export const NEW_KEY: KeyDraft = {
@@ -53,8 +58,7 @@ export const NEW_KEY: KeyDraft = {
   models: [],
   addresses: '',
   team: '',
-  tags: '',
-  requiredTags: '',
+  ...NO_TAGS,
 }
 
 export function draftOf(key: KeyLimits): KeyDraft {
@@ -70,21 +74,16 @@ export function draftOf(key: KeyLimits): KeyDraft {
     models: key.models,
     addresses: key.ip_allowlist.join('\n'),
     team: '',
-    tags: Object.entries(key.tags)
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
-    requiredTags: key.require_tags.join(', '),
+    ...tagDraftOf(key),
   }
 }
 
 const MAX_USD = 1_000_000_000
 const MAX_REQUESTS = 1_000_000_000
 
-export interface DraftProblems {
+export interface DraftProblems extends TagProblems {
   readonly budget: string | undefined
   readonly requests: string | undefined
-  readonly tags: string | undefined
-  readonly requiredTags: string | undefined
 }
 
 /** What is wrong with numbers, as they are typed: what cannot be read is never sent as "no limit". */
@@ -92,19 +91,8 @@ export function problemsOf(draft: KeyDraft): DraftProblems {
   return {
     budget: readNumber(draft.budgetUsd, { min: 0, max: MAX_USD }).problem,
     requests: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).problem,
-    tags: tagProblem(linesOf(draft.tags), TAG, 'is not key=value'),
-    requiredTags: tagProblem(linesOf(draft.requiredTags), TAG_KEY, 'is not the key of a tag'),
+    ...tagProblemsOf(draft),
   }
-}
-
-const TAG_KEY = /^[a-z0-9_.:-]{1,32}$/
-const TAG = /^[a-z0-9_.:-]{1,32}=[a-z0-9_.:-]{1,64}$/
-const MAX_TAGS = 10
-
-function tagProblem(texts: readonly string[], pattern: RegExp, what: string): string | undefined {
-  const wrong = texts.find((text) => !pattern.test(text))
-  if (wrong !== undefined) return `“${wrong}” ${what}, of lower-case letters, digits and _ . : -`
-  return texts.length > MAX_TAGS ? `At most ${MAX_TAGS}.` : undefined
 }
 
 /** Whether it has a budget, a rate, models or an expiry: such a key cannot manage keys or members. */
@@ -129,7 +117,7 @@ export function isReady(draft: KeyDraft): boolean {
   )
 }
 
-export interface SentKey {
+export interface SentKey extends SentTags {
   name: string
   scopes: Scope[]
   ip_allowlist: string[]
@@ -137,8 +125,6 @@ export interface SentKey {
   requests_per_minute: number | null
   models: string[]
   expires_at: string | null
-  tags: Record<string, string>
-  require_tags: string[]
 }
 
 /** @param now Unix milliseconds. */
@@ -151,8 +137,7 @@ function sentOf(draft: KeyDraft, now: number): SentKey {
     requests_per_minute: readNumber(draft.requestsPerMinute, { min: 1, max: MAX_REQUESTS, whole: true }).value ?? null,
     models: draft.allModels ? [] : [...draft.models],
     expires_at: expiryOf(draft, now) ?? null,
-    tags: tagsOf(draft),
-    require_tags: linesOf(draft.requiredTags),
+    ...sentTagsOf(draft),
   }
 }
 
@@ -207,17 +192,6 @@ export function expiryChoices(
     { value: '365', label: 'In a year' },
     { value: 'date', label: 'Custom date' },
   ]
-}
-
-function tagsOf({ tags }: KeyDraft): Record<string, string> {
-  return Object.fromEntries(
-    linesOf(tags).map((tag) => [tag.slice(0, tag.indexOf('=')), tag.slice(tag.indexOf('=') + 1)]),
-  )
-}
-
-/** Texts with lines, spaces or commas between them. */
-function linesOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((line) => line !== '')
 }
 
 /** The order does not matter. */

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { useMe } from '../../../api/me.ts'
 import { useAccountNames } from '../../../api/names.ts'
-import { problemOf } from '../../../api/problem.ts'
 import { Combobox } from '../../../ui/form/combobox.tsx'
 import { TextArea, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
@@ -10,6 +9,7 @@ import { CheckboxGroup, RadioGroupField } from '../../../ui/form/toggle-fields.t
 import { DELEGATING_SCOPES, mayGiveAll, RIGHTS, SCOPES, type Scope } from '../members/rights.ts'
 import { expiryChoices, isLimited, isReady, type KeyDraft, type KeyLimits, problemsOf, scopesOf } from './draft.ts'
 import { ModelsField } from './models-field.tsx'
+import { TagFields } from './tag-fields.tsx'
 
 interface KeyFormProps {
   readonly initial: KeyDraft
@@ -22,26 +22,9 @@ interface KeyFormProps {
 
 export function KeyForm({ initial, original, submitLabel, onSubmit, onCancel, autoFocus = false }: KeyFormProps) {
   const [draft, setDraft] = useState(initial)
-  const [addressError, setAddressError] = useState<string>()
-  const submit = async (): Promise<void> => {
-    setAddressError(undefined)
-    try {
-      await onSubmit(draft)
-    } catch (error) {
-      const { param, message } = problemOf(error)
-      if (param?.startsWith('ip_allowlist') === true) setAddressError(message) // it names one of the list
-      throw error
-    }
-  }
   return (
-    <Form onSubmit={submit} submitLabel={submitLabel} onCancel={onCancel} disabled={!isReady(draft)}>
-      <KeyFields
-        draft={draft}
-        onChange={setDraft}
-        original={original}
-        addressError={addressError}
-        autoFocus={autoFocus}
-      />
+    <Form onSubmit={() => onSubmit(draft)} submitLabel={submitLabel} onCancel={onCancel} disabled={!isReady(draft)}>
+      <KeyFields draft={draft} onChange={setDraft} original={original} autoFocus={autoFocus} />
     </Form>
   )
 }
@@ -51,8 +34,6 @@ interface KeyFieldsProps {
   readonly onChange: (draft: KeyDraft) => void
   /** The key as it is, where one is changed. */
   readonly original?: KeyLimits | undefined
-  /** What the gateway said about one of the addresses. */
-  readonly addressError?: string | undefined
   readonly autoFocus?: boolean
 }
 
@@ -142,38 +123,6 @@ function TeamField({ draft, set }: PartProps) {
   )
 }
 
-function TagFields({ draft, set }: PartProps) {
-  const problems = problemsOf(draft)
-  return (
-    <div className="grid gap-5 sm:grid-cols-2">
-      <TextArea
-        label="Tags"
-        name="tags"
-        description="Of its requests, unless they say otherwise. One key=value per line."
-        placeholder={'customer=northwind\nenv=prod'}
-        rows={3}
-        mono
-        spellCheck={false}
-        value={draft.tags}
-        onChange={(tags) => set({ tags })}
-        error={problems.tags}
-      />
-      <TextArea
-        label="Required tags"
-        name="require_tags"
-        description="Requests without these keys are rejected with 400."
-        placeholder="customer"
-        rows={3}
-        mono
-        spellCheck={false}
-        value={draft.requiredTags}
-        onChange={(requiredTags) => set({ requiredTags })}
-        error={problems.requiredTags}
-      />
-    </div>
-  )
-}
-
 interface ScopesFieldProps extends Pick<PartProps, 'draft' | 'set'> {
   readonly rights: ReadonlySet<string>
 }
@@ -232,7 +181,7 @@ function ExpiryFields({ draft, set, original }: PartProps) {
   )
 }
 
-function LimitFields({ draft, set, addressError }: PartProps) {
+function LimitFields({ draft, set }: PartProps) {
   const problems = problemsOf(draft)
   return (
     <>
@@ -272,7 +221,6 @@ function LimitFields({ draft, set, addressError }: PartProps) {
         spellCheck={false}
         value={draft.addresses}
         onChange={(addresses) => set({ addresses })}
-        error={addressError}
       />
     </>
   )

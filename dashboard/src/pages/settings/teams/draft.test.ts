@@ -11,16 +11,17 @@ const TEAM: Team = {
     archived_at: null,
     budgets: [],
     data_policy: null,
-    tags: {},
-    require_tags: [],
+    tags: { customer: 'northwind', env: 'prod' },
+    require_tags: ['session'],
   },
 }
 
 test('a team is sent as it was read, and all is an empty list', () => {
-  const { name, models, endpoints, requests_per_minute } = TEAM
-  assert.deepEqual(bodyOf(draftOf(TEAM)), { name, models, endpoints, requests_per_minute })
-  const open = { ...draftOf(TEAM), allModels: true, allEndpoints: true, requestsPerMinute: '' }
-  assert.deepEqual(bodyOf(open), { name, models: [], endpoints: [], requests_per_minute: null })
+  const { name, models, endpoints, requests_per_minute, tags, require_tags } = TEAM
+  assert.deepEqual(bodyOf(draftOf(TEAM)), { name, models, endpoints, requests_per_minute, tags, require_tags })
+  const open = { ...NEW_TEAM, name }
+  const none = { models: [], endpoints: [], requests_per_minute: null, tags: {}, require_tags: [] }
+  assert.deepEqual(bodyOf(open), { name, ...none })
 })
 
 test('a team needs a name, and at least one of what is selected', () => {
@@ -30,6 +31,8 @@ test('a team needs a name, and at least one of what is selected', () => {
   assert.equal(missingOf({ ...named, allModels: false }), 'Choose at least one model.')
   assert.equal(missingOf({ ...named, allEndpoints: false }), 'Choose at least one endpoint.')
   assert.notEqual(missingOf({ ...named, requestsPerMinute: '1.5' }), undefined)
+  assert.match(missingOf({ ...named, tags: 'Env' }) ?? '', /^“Env” is not key=value/)
+  assert.match(missingOf({ ...named, requiredTags: 'env=prod' }) ?? '', /^“env=prod” is not the key of a tag/)
 })
 
 test('limits are told in short', () => {

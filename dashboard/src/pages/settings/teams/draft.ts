@@ -1,9 +1,10 @@
 /** A team as it is being filled in, and what is sent of it. */
 import { formatCount, plural } from '../../../lib/format.ts'
 import { readNumber, textOfNumber } from '../../../ui/form/number-text.ts'
+import { NO_TAGS, sentTagsOf, type TagDraft, tagDraftOf, tagProblemsOf } from '../keys/tags.ts'
 import type { Endpoint, Team, TeamBody, TeamRole } from './queries.ts'
 
-export interface TeamDraft {
+export interface TeamDraft extends TagDraft {
   readonly name: string
   readonly allModels: boolean
   readonly models: readonly string[]
@@ -20,6 +21,7 @@ export const NEW_TEAM: TeamDraft = {
   allEndpoints: true,
   endpoints: [],
   requestsPerMinute: '',
+  ...NO_TAGS,
 }
 
 export const ENDPOINT_NAMES: Readonly<Record<Endpoint, string>> = {
@@ -50,6 +52,7 @@ export function draftOf(team: Team): TeamDraft {
     allEndpoints: team.endpoints.length === 0,
     endpoints: team.endpoints,
     requestsPerMinute: textOfNumber(team.requests_per_minute ?? undefined),
+    ...tagDraftOf(team),
   }
 }
 
@@ -64,7 +67,8 @@ export function missingOf(draft: TeamDraft): string | undefined {
   if (draft.name.trim() === '') return 'Enter a name.'
   if (!draft.allModels && draft.models.length === 0) return 'Choose at least one model.'
   if (!draft.allEndpoints && draft.endpoints.length === 0) return 'Choose at least one endpoint.'
-  return rateProblem(draft)
+  const { tags, requiredTags } = tagProblemsOf(draft)
+  return rateProblem(draft) ?? tags ?? requiredTags
 }
 
 /** Empty lists: all, those that come later included. */
@@ -74,6 +78,7 @@ export function bodyOf(draft: TeamDraft): TeamBody {
     models: draft.allModels ? [] : [...draft.models],
     endpoints: draft.allEndpoints ? [] : [...draft.endpoints],
     requests_per_minute: readNumber(draft.requestsPerMinute, RATE).value ?? null,
+    ...sentTagsOf(draft),
   }
 }
 

@@ -3,6 +3,7 @@ import { TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
 import { CheckboxGroup, RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { ModelsField } from '../keys/models-field.tsx'
+import { TagFields } from '../keys/tag-fields.tsx'
 import { ENDPOINT_NAMES, missingOf, rateProblem, type TeamDraft } from './draft.ts'
 import type { Endpoint } from './queries.ts'
 
@@ -44,6 +45,7 @@ export function TeamForm({ initial, submitLabel, onSubmit, onCancel }: TeamFormP
         onChange={(requestsPerMinute) => set({ requestsPerMinute })}
         error={rateProblem(draft)}
       />
+      <TagFields draft={draft} set={set} />
     </Form>
   )
 }

@@ -17,6 +17,7 @@ import { BudgetsTable } from '../budgets/budgets-table.tsx'
 import { CreateBudget } from '../budgets/create-budget.tsx'
 import { NEW_BUDGET } from '../budgets/draft.ts'
 import { useBudgetsOf } from '../budgets/queries.ts'
+import { tagTexts } from '../keys/tags.ts'
 import { readTeamSearch } from '../search.ts'
 import { bodyOf, draftOf, ENDPOINT_NAMES } from './draft.ts'
 import { useTeam, useTeamActions, useUsageOfTeam } from './queries.ts'
@@ -170,7 +171,7 @@ function Parts({ team }: PartProps) {
       {canReadUsage && <Budgets team={team} />}
       <TeamMembers team={team} />
       <TeamKeys team={team} />
-      <Section title="Limits">
+      <Section title="Limits and tags">
         <Card className="max-w-2xl py-1">
           <Details items={limitsOf(team)} />
         </Card>
@@ -180,7 +181,7 @@ function Parts({ team }: PartProps) {
 }
 
 function limitsOf(team: DetailedTeam): readonly { readonly label: string; readonly value: ReactNode }[] {
-  const { models, endpoints, requests_per_minute: rate } = team
+  const { models, endpoints, requests_per_minute: rate, tags, require_tags: required } = team
   return [
     { label: 'Models', value: models.length === 0 ? 'All, future ones included' : models.join(', ') },
     {
@@ -188,6 +189,8 @@ function limitsOf(team: DetailedTeam): readonly { readonly label: string; readon
       value: endpoints.length === 0 ? 'All' : endpoints.map((each) => ENDPOINT_NAMES[each]).join(', '),
     },
     { label: 'Requests per minute', value: rate === null ? 'No limit of the team' : formatCount(rate) },
+    { label: 'Tags', value: Object.keys(tags).length === 0 ? 'None' : tagTexts(tags).join(', ') },
+    { label: 'Required tags', value: required.length === 0 ? 'None' : required.join(', ') },
   ]
 }
 
