@@ -11,6 +11,7 @@ import { Page } from '../ui/page.tsx'
 import { Empty, Failed, SkeletonRows } from '../ui/states.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { BalanceChip } from './balance-chip.tsx'
+import { useLostFocus } from './lost-focus.ts'
 import { NavigationList, Wordmark } from './navigation-list.tsx'
 import { OfflineBanner, SandboxBanner } from './sandbox-banner.tsx'
 import { useShortcuts } from './shortcuts.ts'
@@ -26,6 +27,7 @@ export function Shell() {
   const [areShortcutsOpen, openShortcuts] = useState(false)
   useShortcuts({ openPalette: () => openPalette(true), openHelp: () => openShortcuts(true) })
   useFocusOfView()
+  useLostFocus()
   return (
     <div className="flex min-h-dvh bg-canvas text-ink">
       <a href="#view" className="skip-link">

@@ -59,8 +59,9 @@ export async function startSite(t: TestContext, options: SiteOptions = {}): Prom
   t.after(() => models.close())
   const file = join(dirname(await temporaryPath(t)), 'turnpike.yaml')
   await writeFile(file, JSON.stringify(oneModel(models.url, {}, { auth: { providers } })))
-  if (withDashboard) await access(join(DASHBOARD_FOLDER, 'index.html')) // `npm run build:dashboard` makes it
-  const dashboard = withDashboard ? { dashboardFolder: DASHBOARD_FOLDER } : {}
+  const dashboardFolder = process.env['TURNPIKE_TEST_DASHBOARD'] ?? DASHBOARD_FOLDER
+  if (withDashboard) await access(join(dashboardFolder, 'index.html')) // `npm run build:dashboard` makes it
+  const dashboard = withDashboard ? { dashboardFolder } : {}
   const app = await openApp(t, { settings: { TURNPIKE_CONFIG: file, PORT: String(port) }, ...dashboard })
   const { db } = app.database
   const firstAccount = await ensureFirstAccount(db, 'unlimited', { now: Date.now, ids: testIds })
