@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'
 import { transformerStyleToClass } from '@shikijs/transformers'
 import { defineConfig, type MarkdownRenderer } from 'vitepress'
+import { searchBoxRoles } from '../search-box.ts'
 import { pageOf, SECTIONS } from '../sections.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -156,6 +157,7 @@ export default defineConfig({
   },
   vite: {
     publicDir: join(ROOT, 'dashboard', 'public'),
+    plugins: [searchBoxRoles()],
     build: { chunkSizeWarningLimit: 4_000, assetsInlineLimit: 0, license: { fileName: 'licenses.txt' } },
     logLevel: 'warn',
   },

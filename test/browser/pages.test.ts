@@ -172,7 +172,31 @@ for (const [colorScheme, width] of [
       assert.deepEqual(await axeFindings(page), [], path)
       assert.ok((await overflow(page)) <= 0, path)
     }
+    await page.goto(`${url}/docs/concepts`)
+    await page.waitForLoadState('networkidle')
+    await lookAtSearch(page)
   })
+}
+
+/** Empty, with results and their text, and without any. */
+async function lookAtSearch(page: Page): Promise<void> {
+  const look = async (name: string): Promise<void> => {
+    assert.deepEqual(await axeFindings(page), [], `search, ${name}`)
+    assert.ok((await overflow(page)) <= 0, `search, ${name}`)
+  }
+  await page.keyboard.press('Control+k')
+  const field = page.getByRole('combobox')
+  await field.waitFor()
+  await look('empty')
+  await field.fill('retry')
+  await page.locator('a.result').first().waitFor()
+  await look('results')
+  await page.getByRole('button', { name: 'Display detailed list' }).press('Enter')
+  await page.locator('a.result .excerpt').first().waitFor()
+  await look('results with their text')
+  await field.fill('zzqqxxzzqqxx')
+  await page.locator('.no-results').waitFor()
+  await look('no results')
 }
 
 const openOperation = async (page: Page, tag: string, path: string) => {
@@ -189,7 +213,7 @@ test('documentation: a search for an error finds its page, without a request to 
   await page.goto(`${url}/docs/`)
   await page.waitForLoadState('networkidle')
   await page.keyboard.press('Control+k')
-  await page.getByRole('searchbox').fill('idempotency_key_reused')
+  await page.getByRole('combobox').fill('idempotency_key_reused')
   await page.locator('a.result[href="/docs/errors#errors"]').click()
   await page.locator('h1', { hasText: 'Errors' }).waitFor()
   assert.equal(new URL(page.url()).pathname, '/docs/errors')
