@@ -63,6 +63,7 @@ export const SECTIONS: readonly Section[] = [
       ['SCIM', 'scim'],
       ['Connected devices', 'devices'],
       ['Cost attribution', 'chargeback'],
+      ['Exports', 'exports'],
       ['Idempotency keys', 'idempotency'],
       ['The simulator', 'simulator'],
       ['Migrate to Turnpike', 'migrating'],

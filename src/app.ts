@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createAgents } from './app/agents.ts'
-import type { Role } from './app/background-work.ts'
+import { type AnalyticsExports, createAnalyticsExports, type Role } from './app/background-work.ts'
 import { auditOfPull, catalogueJobs } from './app/catalogue.ts'
 import { createContentCapture } from './app/content.ts'
 import { addControlPlane, type ControlPlaneParts } from './app/control-plane.ts'
@@ -108,7 +108,8 @@ export async function createApp(input: AppInput): Promise<App> {
   const completionStreams = createEventStreams()
   const agents = createAgents({ runtime, database, log, role, recordEvent: webhooks.recordEvent })
   const own = createOwn({ ...input, runtime, credit: () => money.creditService })
-  const jobs = { ...webhooks.jobs, ...agents.jobs, ...plainJobs(input, { runtime, webhooks, ...own }) }
+  const exports = createAnalyticsExports(input, runtime)
+  const jobs = { ...webhooks.jobs, ...agents.jobs, ...exports.jobs, ...plainJobs(input, { runtime, webhooks, ...own }) }
   const money = createMoney({ runtime, database, log, version, role, dataDirectory: config.data_dir, jobs })
   const tokens = createTokenCounter()
   const limits = await createLimits({ runtime, redisUrl: config.redis_url, processes: money, log })
@@ -120,7 +121,7 @@ export async function createApp(input: AppInput): Promise<App> {
   const pressure = createPressure({ clock: runtime.clock, active: () => gateway.active, log })
   const providers = createProviderWatch(input, { runtime, money, webhooks })
   const parts = { ...base, identity, webhooks, agents, completionStreams, gateway, providers }
-  const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime), strain: pressure.strain })
+  const metrics = createAppMetrics(parts, { ...storedMetrics(database, runtime, exports), strain: pressure.strain })
   const server = await openServer(input, parts, { draining: () => draining, strain: pressure.strain })
   await addRoutes(server, input, { ...parts, metrics, draining: () => draining })
   await Promise.all([money.start(gateway), limits.started(), telemetry.exportMetrics(metrics)])
@@ -235,14 +236,15 @@ async function openServer(
   return server
 }
 
-/** Metrics that are read from the database. */
-function storedMetrics({ db }: OpenedDatabase, runtime: Runtime): Pick<MetricsInput, 'audit' | 'budgets'> {
-  return { audit: auditStatus(db, runtime.clock), budgets: watchBudgetFills(db, runtime) }
+/** Metrics that are read from the database, and those of background work that does. */
+function storedMetrics({ db }: OpenedDatabase, runtime: Runtime, { metrics }: AnalyticsExports): StoredMetrics {
+  return { ...metrics, audit: auditStatus(db, runtime.clock), budgets: watchBudgetFills(db, runtime) }
 }
+type StoredMetrics = Pick<MetricsInput, 'audit' | 'budgets' | 'analyticsExports'>
 
 function createAppMetrics(
   parts: Pick<Parts, 'runtime' | 'money' | 'limits' | 'agents' | 'gateway' | 'telemetry' | 'content'>,
-  others: Pick<MetricsInput, 'strain' | 'audit' | 'budgets'>,
+  others: StoredMetrics & Pick<MetricsInput, 'strain'>,
 ): Metrics {
   const { runtime, money, limits, agents, gateway, telemetry, content } = parts
   return createMetrics({

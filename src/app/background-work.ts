@@ -1,8 +1,10 @@
 /** Background work: the job runner with the jobs of all features. A process with role `api` runs none of them. */
+import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { Committer } from '../features/credit/commit/committer.ts'
 import { type RecoveryInput, recoverSpools } from '../features/credit/spool/recovery.ts'
 import { sweepHolds } from '../features/credit/sweeper.ts'
+import { createExports } from '../features/exports/jobs.ts'
 import type { Idempotency } from '../features/idempotency/idempotency.ts'
 import { invoiceJobs } from '../features/invoices/close.ts'
 import { membersJobs } from '../features/members/invitations.ts'
@@ -12,7 +14,9 @@ import { sessionJobs } from '../features/sessions/queries.ts'
 import { dimensionSumsJobs } from '../features/usage/dimension-sums.ts'
 import { every, type JobKind } from '../jobs/job.ts'
 import { createJobRunner } from '../jobs/runner.ts'
+import { createAwsSigner } from '../providers/bedrock.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { MetricsInput } from '../telemetry/metrics.ts'
 import type { Runtime } from './runtime.ts'
 
 const SWEEP_EVERY_MS = 10_000
@@ -90,4 +94,24 @@ function jobKinds({ runtime, log, jobs, recovery, committer, idempotency }: Back
     ...sessionJobs({ db, now }),
     ...jobs,
   }
+}
+
+export interface AnalyticsExports {
+  readonly jobs: Readonly<Record<string, JobKind>>
+  readonly metrics: Pick<MetricsInput, 'analyticsExports'>
+}
+
+/** Without exports in the configuration there are neither jobs nor metrics, and no library is loaded. */
+export function createAnalyticsExports(
+  { database: { db }, config: { exports } }: Pick<BackgroundWorkInput, 'database'> & { readonly config: Config },
+  { models, now }: Pick<Runtime, 'models' | 'now'>,
+): AnalyticsExports {
+  if (exports.length === 0) return { jobs: {}, metrics: {} }
+  const kindOf = (model: string) => models().find(model)?.kind ?? 'chat'
+  const { jobs, status } = createExports({ db, exports, kindOf, sign: createAwsSigner() })
+  const analyticsExports = () =>
+    status().map(({ exportedUntil: until, ...counts }) => {
+      return { ...counts, lagMs: until === undefined ? undefined : Math.max(0, now() - until) }
+    })
+  return { jobs, metrics: { analyticsExports } }
 }

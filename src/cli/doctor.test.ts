@@ -284,3 +284,23 @@ test('an old Node.js and a wrong clock fail', () => {
   const backwards = () => reading--
   assert.equal(checkClock(() => Date.UTC(2026, 10, 20), backwards).ok, false)
 })
+
+test('exports of completions are named with how far they are, and why the last run failed', async () => {
+  const cwd = newFolder()
+  const yaml = 'exports: [{ name: lake, url: "s3://bucket" }, { name: local, url: "file:///srv/lake" }]'
+  writeFileSync(join(cwd, 'turnpike.yaml'), yaml)
+  const first = JSON.parse((await turnpike(['doctor', '--json'], {}, cwd)).output) as Report
+  assert.equal(find(first, 'exports').message, 'lake: not run yet\nlocal: not run yet')
+  const database = await openDatabase({ path: join(cwd, 'turnpike-data', 'turnpike.db') })
+  await migrate(database.db, Date.now)
+  const row = { version: 1, begun_at: 1, exported_until: Date.UTC(2026, 4, 5), run_at: 1, failure: 'No bucket.' }
+  const inPeriod = { period_end: null, after_account: null, after_id: null }
+  await database.db
+    .insertInto('analytics_export')
+    .values({ name: 'lake', ...row, ...inPeriod })
+    .execute()
+  await database.close()
+  const second = find(JSON.parse((await turnpike(['doctor', '--json'], {}, cwd)).output) as Report, 'exports')
+  assert.equal(second.ok, false)
+  assert.equal(second.message, 'lake: exported until 2026-05-05T00:00:00.000Z; No bucket.\nlocal: not run yet')
+})

@@ -54,6 +54,7 @@ export async function examine(load: () => Promise<Config>): Promise<readonly Che
     checkProviders(config),
     checkAgents(config),
     checkPrices(config),
+    ...(config.exports.length === 0 ? [] : [checkExports(config)]),
   ])
   return [independent.node, configuration, ...dependent, independent.clock]
 }
@@ -364,6 +365,22 @@ async function checkPrices(file: Config, now: () => number = Date.now): Promise<
   } catch (error) {
     return failed('prices', messageOf(error), FIX)
   }
+}
+
+/** Says of each export how the last run of the gateway ended. */
+async function checkExports(config: Config): Promise<Check> {
+  const rows = await withDatabase(config, (db) =>
+    db.selectFrom('analytics_export').select(['name', 'exported_until', 'failure']).execute(),
+  )
+  const states = config.exports.map(({ name }) => {
+    const row = rows?.find((each) => each.name === name)
+    if (row === undefined) return { ok: true, text: `${name}: not run yet` }
+    const until = `exported until ${new Date(row.exported_until).toISOString()}`
+    return { ok: row.failure === null, text: `${name}: ${until}${row.failure === null ? '' : `; ${row.failure}`}` }
+  })
+  const message = states.map(({ text }) => text).join('\n')
+  if (states.every(({ ok }) => ok)) return passed('exports', message)
+  return failed('exports', message, 'Check address, region and access key of the export; see docs/exports.md.')
 }
 
 /** The configuration with the settings of the database; undefined without a readable database. */

@@ -22,6 +22,7 @@ export function crossCheck(checked: Checked, report: Report): void {
   checkAuth(checked.config, report)
   checkAgents(checked.config, report)
   checkStripe(checked.config, report)
+  checkExports(checked.config, report)
   if (checked.config.database_url !== undefined && checked.config.secret === undefined) {
     report(['database_url'], 'found without secret, allowed: both; set TURNPIKE_SECRET to 32 bytes or more')
   }
@@ -34,6 +35,29 @@ function checkStripe({ stripe }: FileConfig, report: Report): void {
     ['stripe', key === undefined ? 'secret_key' : 'webhook_secret'],
     'found one of secret_key and webhook_secret, allowed: both or none',
   )
+}
+
+/** Two exports to the same address would delete each other's files. */
+function checkExports({ exports }: FileConfig, report: Report): void {
+  const seen = new Set<string>()
+  exports.forEach(({ name, url, endpoint, access_key_id: id, secret_access_key: secret }, index) => {
+    const path = ['exports', index]
+    for (const [setting, value, key] of [
+      ['name', name, `name ${name}`],
+      ['url', url, `${endpoint} ${url}`],
+    ] as const) {
+      if (seen.has(key)) report([...path, setting], `found ${JSON.stringify(value)} a second time, allowed: once`)
+      seen.add(key)
+    }
+    if ((id === undefined) !== (secret === undefined)) {
+      const given = id === undefined ? 'secret_access_key' : 'access_key_id'
+      report([...path, given], 'found one of access_key_id and secret_access_key, allowed: both or none')
+    }
+    if (url.startsWith('file:') && (endpoint ?? id) !== undefined) {
+      const given = endpoint === undefined ? 'access_key_id' : 'endpoint'
+      report([...path, given], 'found beside a file:// address, allowed: only with s3://')
+    }
+  })
 }
 
 /** The checks of providers and models alone. */

@@ -98,6 +98,20 @@ export function overlayProviderKeys(
   }
 }
 
+/** Completes exports to S3-compatible storage that name no region. */
+export function overlayExportRegions(tree: SourceNode, environment: MergedEnvironment): void {
+  const name = 'AWS_REGION'
+  const value = environment.get(name)
+  const exports = childOf(tree, 'exports')
+  if (isUnset(value) || exports?.content.type !== 'list') return
+  for (const each of exports.content.items) {
+    const url = childOf(each, 'url')?.content
+    const isBucket = url?.type === 'scalar' && String(url.value).startsWith('s3:')
+    if (isBucket && !isSet(childOf(each, 'region')))
+      overlay(each, ['region'], { value: value ?? '', origin: environment.origin(name) })
+  }
+}
+
 /**
  * Completes settings that the file omits in its providers. The variables add no provider, since machines also set them
  * for other purposes.

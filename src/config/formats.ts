@@ -12,6 +12,8 @@ const LONGEST_TEXT = 500
 const SHORTEST_SECRET_BYTES = 32
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i
 
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+
 const HTTP_URL = 'an http:// or https:// address without user name, query and fragment'
 
 /** The formats of `Type.String`. */
@@ -30,6 +32,8 @@ const TEXT_FORMATS: Readonly<Record<string, TextFormat>> = {
     'an e-mail address such as turnpike@example.com',
     (text) => (/^[\w.+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(text) ? text : undefined),
   ],
+  name: ['lower-case letters, digits, dots, hyphens and underscores', (text) => (NAME.test(text) ? text : undefined)],
+  'export-url': ['an address such as s3://bucket/prefix or file:///folder', parseExportUrl],
   domain: ['a domain such as example.com, or *', (text) => (text === '*' ? text : parseHost(text))],
   cidr: [
     'an IP address or a CIDR range such as 10.0.0.0/8',
@@ -101,6 +105,14 @@ function parseHttpUrl(text: string): string | undefined {
 function parseGitUrl(text: string): string | undefined {
   const url = parseUrl(text.replaceAll('{repository}', 'organisation/repository'), ['https:', 'http:', 'file:'])
   return url !== undefined && text.includes('{repository}') && url.password === '' ? text : undefined
+}
+
+/** Without a slash at its end. Names of buckets: lower-case letters, digits, dots and hyphens. */
+function parseExportUrl(text: string): string | undefined {
+  const url = parseUrl(text, ['s3:', 'file:'])
+  if (url === undefined || /[?#]/.test(text)) return undefined
+  const isRight = url.protocol === 's3:' ? /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/.test(text) : url.host === ''
+  return isRight ? trimEndOf(text, '/') : undefined
 }
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {

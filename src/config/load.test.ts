@@ -458,3 +458,37 @@ test('whatever the file holds, it is accepted or refused with problems, never by
     { numRuns: 300 },
   )
 })
+
+test('exports to the same address, half a key and folders with an endpoint are refused, with their place', async () => {
+  const yaml = `exports:
+  - { name: Lake, url: "https://bucket" }
+  - { name: lake, url: s3://Bucket, every_minutes: 0 }`
+  assert.deepEqual(await problemsOf({ yaml }), [
+    'turnpike.yaml:2:13: exports[0].name: found "Lake", allowed: lower-case letters, digits, dots, hyphens and underscores',
+    'turnpike.yaml:2:24: exports[0].url: found "https://bucket", allowed: an address such as s3://bucket/prefix or file:///folder',
+    'turnpike.yaml:3:24: exports[1].url: found "s3://Bucket", allowed: an address such as s3://bucket/prefix or file:///folder',
+    'turnpike.yaml:3:52: exports[1].every_minutes: found 0, allowed: a whole number from 1 to 1440',
+  ])
+  const crossed = `exports:
+  - { name: lake, url: s3://bucket/, access_key_id: AKID }
+  - { name: lake, url: s3://bucket }
+  - { name: local, url: file:///srv/lake, endpoint: https://minio.example.com }`
+  assert.deepEqual(await problemsOf({ yaml: crossed }), [
+    'turnpike.yaml:2:53: exports[0].access_key_id: found one of access_key_id and secret_access_key, allowed: both or none',
+    'turnpike.yaml:3:13: exports[1].name: found "lake" a second time, allowed: once',
+    'turnpike.yaml:3:24: exports[1].url: found "s3://bucket" a second time, allowed: once',
+    'turnpike.yaml:4:53: exports[2].endpoint: found beside a file:// address, allowed: only with s3://',
+  ])
+})
+
+test('an export without a region has that of AWS_REGION, and its secret may be in a file', async () => {
+  const path = join(folder, 'storage-secret')
+  writeFileSync(path, 'hidden\n')
+  const yaml = `exports:
+  - { name: lake, url: s3://bucket, access_key_id: AKID, secret_access_key_file: ${path} }
+  - { name: local, url: file:///srv/lake }`
+  const { exports } = await load({ yaml, env: { AWS_REGION: 'eu-west-1' } })
+  const [lake, local] = exports
+  assert.deepEqual([lake?.region, lake?.secret_access_key, lake?.every_minutes], ['eu-west-1', 'hidden', 15])
+  assert.equal(local?.region, undefined)
+})

@@ -10,6 +10,7 @@ import {
   type MergedEnvironment,
   mergeEnvironment,
   overlayEnvironment,
+  overlayExportRegions,
   overlayProviderKeys,
   overlayProviderSettings,
 } from './environment.ts'
@@ -58,6 +59,7 @@ export async function loadConfig({ env, cwd, builtIn, flags = {} }: ConfigSource
   overlayEnvironment(tree, environment)
   overlayProviderKeys(tree, environment, builtIn.providerVariables)
   overlayProviderSettings(tree, environment, builtIn.settingVariables ?? {})
+  overlayExportRegions(tree, environment)
   overlayFlags(tree, flags)
   const secretProblems: string[] = []
   readSecretFiles({ schema: CONFIG_SCHEMA_TREE, node: tree, path: [], cwd }, secretProblems)

@@ -4,7 +4,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox'
 import type { StoredKind } from '../domain/stored-setting.ts'
-import { secret } from './leaf-schemas.ts'
+import { count, secret, section, text } from './leaf-schemas.ts'
 import type { OtelSettings } from './otel-variables.ts'
 import { FILE_SUFFIX, isSecretText } from './secret-files.ts'
 import {
@@ -34,6 +34,23 @@ import {
   VIRTUAL_MODEL_SCHEMA,
 } from './upstream-schemas.ts'
 import type { SchemaNode } from './validate.ts'
+
+const EXPORT_SCHEMA = section(
+  {
+    name: text('Its name in metrics and in the database; under another name it begins again.', 'name'),
+    url: text('Where the files go: a bucket with an optional prefix, or a folder.', 'export-url'),
+    endpoint: Type.Optional(
+      text('Address of other S3-compatible storage, such as MinIO, R2 or GCS. Not set: AWS.', 'http-url'),
+    ),
+    region: Type.Optional(text('Region that requests are signed for. Not set: `AWS_REGION`, else us-east-1.', 'name')),
+    access_key_id: Type.Optional(
+      text("Access key. Not set: the machine's own credentials, as AWS's tools find them.", 'credential'),
+    ),
+    secret_access_key: Type.Optional(secret('Secret of the access key.')),
+    every_minutes: count('Time between two runs, in minutes.', { maximum: 1_440, default: 15 }),
+  },
+  { description: 'One export of completions.' },
+)
 
 const CONFIG_SCHEMA = Type.Object(
   {
@@ -88,6 +105,7 @@ const CONFIG_SCHEMA = Type.Object(
     alerts: ALERTS_SCHEMA,
     stripe: STRIPE_SCHEMA,
     telemetry: TELEMETRY_SCHEMA,
+    exports: Type.Array(EXPORT_SCHEMA, { default: [], description: 'Exports of completions as Parquet files.' }),
     invoices: INVOICES_SCHEMA,
     guardrails: GUARDRAILS_SCHEMA,
     content_capture: CONTENT_CAPTURE_SCHEMA,

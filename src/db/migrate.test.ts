@@ -199,6 +199,7 @@ const EXEMPT = new Set([
   'price_version',
   'plan_allowance',
   'provider_hour',
+  'analytics_export',
   'ledger_audit',
   'ledger_audit_finding',
   'setting',

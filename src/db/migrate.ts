@@ -22,8 +22,16 @@ import {
   storedSettings,
 } from './migrations/0016-0020.ts'
 import { attribution, teams, telemetryDestinations } from './migrations/0021-0025.ts'
-import { payments, providerHours, rejections, webhookKinds } from './migrations/0028-0031.ts'
 import {
+  guardrails,
+  payments,
+  performanceHours,
+  providerHours,
+  rejections,
+  webhookKinds,
+} from './migrations/0027-0032.ts'
+import {
+  analyticsExports,
   contentCapture,
   keyRotation,
   markup,
@@ -31,11 +39,9 @@ import {
   rejectionsOfNobody,
   teamTags,
   usageDimensions,
-} from './migrations/0033-0039.ts'
+} from './migrations/0033-0040.ts'
 import { budgets } from './migrations/budgets.ts'
-import { guardrails } from './migrations/guardrails.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
-import { performanceHours } from './migrations/performance-hours.ts'
 import { provisioning } from './migrations/provisioning.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
@@ -87,6 +93,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0037-rejections-of-nobody', statements: rejectionsOfNobody },
   { name: '0038-usage-dimensions', statements: usageDimensions },
   { name: '0039-pull-requests', statements: pullRequests },
+  { name: '0040-analytics-exports', statements: analyticsExports },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -64,7 +64,7 @@ function createAuthorize(region: string): Authorize {
   return async (call, credential) => {
     const identity = credential === '' ? await obtainCredential(machine) : parseIdentity(credential)
     if (identity === undefined) await bearer(call, credential)
-    else await signCall(call, { region, service: 'bedrock', identity })
+    else await signCall({ ...call, method: 'POST' }, { region, service: 'bedrock', identity })
   }
 }
 
@@ -97,21 +97,27 @@ interface Signing {
   readonly identity: AwsIdentity
 }
 
+interface SignedCall extends Pick<UpstreamCall, 'url' | 'headers'> {
+  readonly method: 'POST' | 'PUT'
+  readonly body: string | Uint8Array
+}
+
 /**
  * Adds the headers of a version 4 signature over host, body and content type. Loads the libraries at the first call.
  *
  * Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-async function signCall({ url, headers, body }: UpstreamCall, signing: Signing): Promise<void> {
+async function signCall({ method, url, headers, body }: SignedCall, signing: Signing): Promise<void> {
   const [{ SignatureV4 }, { Sha256 }] = await Promise.all([
     import('@smithy/signature-v4'),
     import('@aws-crypto/sha256-js'),
   ])
   const { protocol, host, hostname, pathname } = new URL(url)
   const { identity: credentials, region, service } = signing
-  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 })
+  const uriEscapePath = service !== 's3' // every other service wants the encoded path encoded again
+  const signer = new SignatureV4({ credentials, region, service, sha256: Sha256, uriEscapePath })
   const signed = await signer.sign({
-    method: 'POST',
+    method,
     protocol,
     hostname,
     path: pathname,
@@ -126,4 +132,17 @@ async function signCall({ url, headers, body }: UpstreamCall, signing: Signing):
   // The transport sends the same host.
   const { host: _, ...added } = signed.headers
   Object.assign(headers, added)
+}
+
+/** Returns a function that signs requests to other services of AWS. Without `credential` the machine's own is used. */
+export function createAwsSigner() {
+  const machine = createMachineSource()
+  return async (
+    call: SignedCall,
+    { credential, ...signing }: Omit<Signing, 'identity'> & { readonly credential: string },
+  ): Promise<void> => {
+    const identity = credential === '' ? await obtainCredential(machine) : parseIdentity(credential)
+    if (identity === undefined) throw new Error('The credential has no secret.')
+    await signCall(call, { ...signing, identity })
+  }
 }

@@ -261,3 +261,17 @@ test('locally counted rate limits are exported under their name and its deprecat
     /^# HELP turnpike_limits_counted_here_total Deprecated: use turnpike_limits_local/m,
   )
 })
+
+test('exports of completions are counted by their name; a process that exports nothing has no lag', async (t) => {
+  const counts = { rows: 7, failures: 2 }
+  const analyticsExports = () => [
+    { ...counts, name: 'lake', lagMs: 90_500 },
+    { ...counts, name: 'other', lagMs: undefined },
+  ]
+  const metrics = open(t, { analyticsExports })
+  assert.equal(await value(metrics, 'turnpike_analytics_export_rows_total{export="lake"}'), 7)
+  assert.equal(await value(metrics, 'turnpike_analytics_export_failures_total{export="other"}'), 2)
+  assert.equal(await value(metrics, 'turnpike_analytics_export_lag_seconds{export="lake"}'), 90.5)
+  assert.equal(await value(metrics, 'turnpike_analytics_export_lag_seconds{export="other"}'), undefined)
+  assert.doesNotMatch(await open(t).render(), /analytics_export/)
+})

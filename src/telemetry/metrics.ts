@@ -44,6 +44,17 @@ export interface MetricsInput {
   readonly providerName?: ((configured: string) => string) | undefined
   /** Signals that are exported to OpenTelemetry receivers. */
   readonly exports?: (() => readonly ExportCounts[]) | undefined
+  /** Exports of completions that are configured. */
+  readonly analyticsExports?: (() => readonly AnalyticsExportCounts[]) | undefined
+}
+
+/** Of one export of completions, since the start of the process. */
+export interface AnalyticsExportCounts {
+  readonly name: string
+  readonly rows: number
+  readonly failures: number
+  /** Milliseconds of completions that are not exported yet; undefined: another process exports. */
+  readonly lagMs: number | undefined
 }
 
 /** Of one signal that is exported. */
@@ -99,6 +110,7 @@ export function createMetrics(input: MetricsInput): Metrics {
   addMoneyMetrics(registry, input)
   addProviderMetrics(registry, input.providers ?? (() => []))
   addExportMetrics(registry, input.exports ?? (() => []))
+  if (input.analyticsExports !== undefined) addAnalyticsExportMetrics(registry, input.analyticsExports)
   const count = countCompletions(registry)
   const countCalls = countAttempts(registry)
   const times = timeCompletions()
@@ -263,6 +275,30 @@ function addExportMetrics(registry: Registry, exports: () => readonly ExportCoun
       help: 'Spans and records that wait for their export.',
       labels: ['signal'],
       read: each(({ waiting }) => waiting),
+    },
+  })
+}
+
+function addAnalyticsExportMetrics(registry: Registry, exports: () => readonly AnalyticsExportCounts[]): void {
+  const labels = ['export']
+  addMetrics(registry, {
+    turnpike_analytics_export_rows_total: {
+      help: 'Rows of completions that this process exported.',
+      labels,
+      read: () => exports().map(({ name, rows }): Sample => [rows, { export: name }]),
+    },
+    turnpike_analytics_export_failures_total: {
+      help: 'Failed runs of an export in this process; each is repeated.',
+      labels,
+      read: () => exports().map(({ name, failures }): Sample => [failures, { export: name }]),
+    },
+    turnpike_analytics_export_lag_seconds: {
+      help: 'How long ago the oldest completion that is not exported may have been created, where this process exports.',
+      labels,
+      read: () =>
+        exports().flatMap(({ name, lagMs }) =>
+          lagMs === undefined ? [] : [[lagMs / 1000, { export: name }] as const],
+        ),
     },
   })
 }

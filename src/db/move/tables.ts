@@ -22,6 +22,8 @@ export const MOVED_TABLES: readonly string[] = [
   'usage_dimension',
   'usage_progress',
   'usage_late',
+  'analytics_export',
+  'analytics_export_late',
   'rejection',
   'provider_hour',
   'performance_hour',

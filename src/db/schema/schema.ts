@@ -15,14 +15,12 @@ import type * as agents from './agents.ts'
 import type * as budgets from './budgets.ts'
 import type * as identity from './identity.ts'
 import type * as money from './money.ts'
-import type * as payments from './payments.ts'
 import type * as webhooks from './webhooks.ts'
 
 export type * from './agents.ts'
 export type * from './budgets.ts'
 export type * from './identity.ts'
 export type * from './money.ts'
-export type * from './payments.ts'
 export type * from './webhooks.ts'
 
 export interface Database {
@@ -35,6 +33,8 @@ export interface Database {
   readonly usage_dimension: UsageDimensionTable
   readonly usage_progress: UsageProgressTable
   readonly usage_late: UsageLateTable
+  readonly analytics_export: AnalyticsExportTable
+  readonly analytics_export_late: AnalyticsExportLateTable
   readonly rejection: RejectionTable
   readonly provider_hour: ProviderHourTable
   readonly performance_hour: PerformanceHourTable
@@ -62,8 +62,8 @@ export interface Database {
   readonly completion_content: CompletionContentTable
   readonly invoice: InvoiceTable
   readonly usage_alert: webhooks.UsageAlertTable
-  readonly payment_account: payments.PaymentAccountTable
-  readonly payment: payments.PaymentTable
+  readonly payment_account: money.PaymentAccountTable
+  readonly payment: money.PaymentTable
   readonly instance: InstanceTable
   readonly job: JobTable
   readonly person: identity.PersonTable
@@ -251,6 +251,35 @@ export interface PerformanceHourTable {
   /** See `bucketOf`; 0 for counts. */
   bucket: number
   count: number
+}
+
+/** The progress of an export of completions, by its name in the configuration. */
+export interface AnalyticsExportTable {
+  name: string
+  /** Of the next file; grows with each. */
+  version: number
+  /** Unix milliseconds, as all times here. */
+  begun_at: number
+  /** Completions created before are exported, or marked. */
+  exported_until: number
+  /** The end of the period of which a part is exported; null: none is. */
+  period_end: number | null
+  /** The last exported completion of that period. */
+  after_account: AccountId | null
+  after_id: CompletionId | null
+  run_at: number
+  /** Why the last run failed; null: it did not. */
+  failure: string | null
+}
+
+/** Completions that were written or corrected when an export may have been past them. */
+export interface AnalyticsExportLateTable {
+  /** Name of the export. */
+  export: string
+  account_id: AccountId
+  id: CompletionId
+  /** How often, since they were exported. */
+  marks: number
 }
 
 /** A rejected request to a model. */

@@ -14,6 +14,8 @@ const DAY_MS = 24 * 3_600_000
 const KEEP_JOBS_MS = 7 * DAY_MS
 const KEEP_REJECTIONS_MS = 7 * DAY_MS
 const KEEP_INSTANCES_MS = DAY_MS
+/** Of an export that is no longer configured: until then completions are marked for it. */
+const KEEP_EXPORTS_MS = 30 * DAY_MS
 const KEEP_PROVIDER_HOURS = 30 * 24
 const KEEP_PERFORMANCE_HOURS = 35 * 24
 /** Retention of denied attempts; other audit events are kept permanently. */
@@ -58,7 +60,14 @@ export async function deleteTraces({ db, now, signal }: RetentionInput): Promise
   )
   const gone = db.deleteFrom('instance').where('seen_at', '<', now() - KEEP_INSTANCES_MS)
   const instances = Number((await gone.executeTakeFirst()).numDeletedRows)
+  await deleteExports(db, now() - KEEP_EXPORTS_MS)
   return jobs + hours + instances + (await inBatches(() => deleteDenied(db, now() - KEEP_DENIED_MS), signal))
+}
+
+async function deleteExports(db: Kysely<Database>, before: number): Promise<void> {
+  await db.deleteFrom('analytics_export').where('run_at', '<', before).execute()
+  const known = db.selectFrom('analytics_export').select('name')
+  await db.deleteFrom('analytics_export_late').where('export', 'not in', known).execute()
 }
 
 /** Responses deleted in one transaction, which may each be as large as `responses.max_bytes`. */

@@ -40,7 +40,7 @@ export function verifySignature(request: SignedRequest, expected: Expected): voi
   const [path = '', query = ''] = request.path.split('?')
   const canonical = [
     request.method,
-    path.split('/').map(encodeOnceMore).join('/'),
+    expected.service === 's3' ? path : path.split('/').map(encodeOnceMore).join('/'),
     query,
     ...names.map((name) => `${name}:${(request.headers[name] ?? '').trim().replace(/ +/g, ' ')}`),
     '',

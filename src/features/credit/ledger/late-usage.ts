@@ -26,3 +26,20 @@ from completion ${join}
 join usage_progress on usage_progress.account_id = completion.account_id
 where completion.created_at < usage_progress.summed_until and ${where}`
 }
+
+/* Exports of completions (`features/exports/jobs.ts`) are at least twice as far behind. */
+
+/** Completions that are younger than this are not exported yet: they need no mark. */
+export const MARKED_AFTER_MS = 5 * 60_000
+
+/**
+ * Marks completions for every export, which may be past them; it is not compared how far each is, since a transaction that
+ * moves it may run at the same time. A mark that is there is counted: its completion may have been read already.
+ * @param which As of `copyLate`.
+ */
+export function markLate({ join = '', where = 'true' }: Parameters<typeof copyLate>[1]): string {
+  return `insert into analytics_export_late (export, account_id, id, marks)
+select analytics_export.name, completion.account_id, completion.id, 1
+from completion ${join} cross join analytics_export where ${where}
+on conflict (account_id, id, export) do update set marks = analytics_export_late.marks + 1`
+}

@@ -3,7 +3,7 @@ import type { PostgresClient, PostgresRows } from '../../../../db/postgres/clien
 import type { RunningEstimate } from '../../../../domain/credit.ts'
 import type { AccountId } from '../../../../domain/ids.ts'
 import { type HoldKey, type LoadedAccount, type LoadedKey, WriteConflict } from '../apply-batch.ts'
-import { copyLate, LATE_AFTER_MS } from '../late-usage.ts'
+import { copyLate, LATE_AFTER_MS, MARKED_AFTER_MS, markLate } from '../late-usage.ts'
 import {
   ACCOUNT_COLUMNS,
   ALERTS,
@@ -95,6 +95,7 @@ const THESE_COMPLETIONS = {
   join: `join ${rowsOf(HOLD_KEY_COLUMNS, 'late')} on late.account_id = completion.account_id and late.id = completion.id`,
 }
 const COPY_LATE: RowsStatement<HoldKey> = { columns: HOLD_KEY_COLUMNS, sql: copyLate('1', THESE_COMPLETIONS) }
+const MARK_LATE: RowsStatement<HoldKey> = { columns: HOLD_KEY_COLUMNS, sql: markLate(THESE_COMPLETIONS) }
 const COPY_REPLACED: RowsStatement<HoldKey> = { columns: HOLD_KEY_COLUMNS, sql: copyLate('-1', THESE_COMPLETIONS) }
 
 /** What corrections change of sums that are there. */
@@ -156,7 +157,8 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
   const { taken, made, raised, estimates, alerts, answers, entries, replaced, corrections } = written
   const moved = [...accounts]
   const windows = movedWindows(moved)
-  const late = written.completions.filter(({ createdAt }) => createdAt < now - LATE_AFTER_MS)
+  const marked = written.completions.filter(({ createdAt }) => createdAt < now - MARKED_AFTER_MS)
+  const late = marked.filter(({ createdAt }) => createdAt < now - LATE_AFTER_MS)
   await inOrder([
     ...writeAccounts(client, moved),
     sendAll(client, CREATE_WINDOWS, windows.created),
@@ -170,6 +172,7 @@ export async function writeBatch(client: PostgresClient, { written, accounts, no
     sendAll(client, DELETE_COMPLETIONS, replaced),
     sendCharges(client, written),
     sendSome(client, COPY_LATE, late),
+    sendSome(client, MARK_LATE, marked),
     sendAll(client, CHANGE_HOURS, [...corrections.values()]),
     sendAll(client, CHANGE_DAYS, [...daysOf(corrections).values()]),
     sendSome(client, INSERT_ENTRY_KEYS, [...entries.values()]),

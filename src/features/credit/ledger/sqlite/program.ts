@@ -20,7 +20,7 @@ import {
   type LoadedKey,
   WriteConflict,
 } from '../apply-batch.ts'
-import { copyLate, LATE_AFTER_MS } from '../late-usage.ts'
+import { copyLate, LATE_AFTER_MS, MARKED_AFTER_MS, markLate } from '../late-usage.ts'
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -165,6 +165,7 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     insertCompletion(record) {
       insertRow(connection, INSERT_COMPLETION, record)
       addToHours(hours, record)
+      if (record.createdAt < now - MARKED_AFTER_MS) connection.prepare(MARK_LATE).run(record.accountId, record.id)
       if (record.createdAt < now - LATE_AFTER_MS) connection.prepare(COPY_LATE).run(record.accountId, record.id)
     },
     correctCompletion(record, charged) {
@@ -370,6 +371,7 @@ function moveKey(
 const THIS_COMPLETION = { where: 'completion.account_id = ? and completion.id = ?' }
 const COPY_LATE = copyLate('1', THIS_COMPLETION)
 const COPY_REPLACED = copyLate('-1', THIS_COMPLETION)
+const MARK_LATE = markLate(THIS_COMPLETION)
 const DELETE_COMPLETION = 'delete from completion where account_id = ? and id = ?'
 
 /** The row that is there makes room for the one of `record`; the sums must have been written before. */
@@ -378,6 +380,7 @@ function replaceCompletion(connection: ProgramConnection, record: CompletionReco
   connection.prepare(DELETE_COMPLETION).run(record.accountId, record.id)
   insertRow(connection, INSERT_COMPLETION, record)
   connection.prepare(COPY_LATE).run(record.accountId, record.id)
+  connection.prepare(MARK_LATE).run(record.accountId, record.id)
   const hours: UsageSums = new Map()
   addCorrection(hours, record, before)
   for (const change of hours.values()) changeSum(connection, CHANGE_HOUR, change)

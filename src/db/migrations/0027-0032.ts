@@ -1,4 +1,22 @@
+import { bucketSql } from '../../lib/log-buckets.ts'
 import { oneOf } from './statement.ts'
+
+/** Rules about what prompts and answers of an account may contain. `rules`, `teams` and `keys` are JSON lists. */
+const guardrail = `create table guardrail (
+  account_id text not null references account (id),
+  id text not null check (id <> ''),
+  name text not null check (name <> ''),
+  rules text not null check (json_valid(rules)),
+  teams text check (teams is null or json_valid(teams)),
+  keys text check (keys is null or json_valid(keys)),
+  enabled integer not null check (enabled in (0, 1)),
+  created_by text,
+  created_at integer not null check (created_at >= 0),
+  updated_at integer not null check (updated_at >= 0),
+  primary key (account_id, id)
+) strict, without rowid`
+
+export const guardrails: readonly string[] = [guardrail, 'alter table account add column guardrails integer']
 
 /** Rejected requests to models. `request_id` sorts by time. */
 const rejection = `create table rejection (
@@ -74,3 +92,39 @@ export const providerHours: readonly string[] = [
   primary key (provider, hour)
 ) strict, without rowid`,
 ]
+
+/** How fast and how reliably completions were answered, by hour, model and provider: counts, and histograms of times. */
+
+const MEASURES = ['requests', 'failed', 'completed', 'first_byte', 'duration']
+
+const performanceHour = `create table performance_hour (
+  account_id text not null,
+  hour integer not null check (hour >= 0),
+  model text not null,
+  provider text not null,
+  measure text not null check (${oneOf('measure', MEASURES)}),
+  bucket integer not null check (bucket >= 0),
+  count integer not null check (count > 0),
+  primary key (account_id, hour, model, provider, measure, bucket)
+) strict, without rowid`
+
+/** The provider refused the content of the request, which says nothing of it. */
+const REJECTED = `(attempt_log is not null and attempt_log like '%"outcome":"rejected"%')`
+
+/** Of the weeks that are shown. */
+const KEPT_MS = 35 * 86_400_000
+
+const part = (measure: string, bucket: string, condition: string) => `
+select account_id, created_at / 3600000, model, provider, '${measure}', ${bucket}, count(*)
+from completion where created_at >= (select max(created_at) from completion) - ${KEPT_MS} and ${condition}
+group by 1, 2, 3, 4, 5, 6`
+
+const ofWhatIsThere = [
+  part('requests', '0', 'true'),
+  part('failed', '0', `(status = 'incomplete' or (status = 'failed' and not ${REJECTED}))`),
+  part('completed', '0', "status = 'completed'"),
+  part('first_byte', bucketSql('first_byte_ms'), 'stream = 1 and first_byte_ms is not null'),
+  part('duration', bucketSql('duration_ms'), "status = 'completed'"),
+].map((rows) => `insert into performance_hour (account_id, hour, model, provider, measure, bucket, count)${rows}`)
+
+export const performanceHours: readonly string[] = [performanceHour, ...ofWhatIsThere]

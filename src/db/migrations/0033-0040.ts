@@ -121,3 +121,26 @@ export const usageDimensions: readonly MigrationStatement[] = [
 ]
 
 export const pullRequests: readonly string[] = ['alter table agent add column pull_request_url text']
+
+/** How far each export of completions is; and completions that were written or corrected behind it, see `late-usage.ts`. */
+const analyticsExport = `create table analytics_export (
+  name text primary key check (name <> ''),
+  version integer not null check (version >= 0),
+  begun_at integer not null check (begun_at >= 0),
+  exported_until integer not null check (exported_until >= 0),
+  period_end integer,
+  after_account text,
+  after_id text,
+  run_at integer not null check (run_at >= 0),
+  failure text
+) strict, without rowid`
+
+const analyticsExportLate = `create table analytics_export_late (
+  export text not null check (export <> ''),
+  account_id text not null check (account_id <> ''),
+  id text not null,
+  marks integer not null check (marks > 0),
+  primary key (account_id, id, export)
+) strict, without rowid`
+
+export const analyticsExports: readonly string[] = [analyticsExport, analyticsExportLate]
