@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { temporaryDatabase } from '../../../test/support/database.ts'
+import { sqliteTest, temporaryDatabase } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { pythonWith } from '../../../test/support/process/python-environment.ts'
 import { verifySignature } from '../../../test/support/providers/sigv4.ts'
@@ -16,6 +16,7 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 import { createAwsSigner } from '../../providers/bedrock.ts'
+import { createLedgerStore } from '../credit/ledger/store.ts'
 import { EXPORT_COLUMNS } from './completion-file.ts'
 import { createExports, EXPORTED_AFTER_MS, type ExportSettings, MAX_FILE_ROWS } from './jobs.ts'
 
@@ -292,6 +293,21 @@ test('completions that come or are corrected behind the export follow with a hig
     exact.map(({ id }) => [id, 2] as const),
   )
 })
+
+sqliteTest(
+  'a completion that the ledger dates by its own time, behind the clock of the machine, is marked',
+  async (t) => {
+    const database = await temporaryDatabase(t)
+    await recordCompletions(database, [record(1)])
+    await exportTo(database, { url: pathToFileURL(await temporaryFolder(t)).href }).run()
+    const suspended = record(1, { createdAt: Date.now() - HOUR })
+    const terms = { billing: 'postpaid', monthlyCreditNanoUsd: 0n } as const
+    const unit = { kind: 'settle', record: suspended, terms, unrecorded: true, kept: undefined } as const
+    await createLedgerStore(database).commit({ units: [unit], now: suspended.createdAt })
+    const marks = await database.db.selectFrom('analytics_export_late').select('id').execute()
+    assert.deepEqual(marks, [{ id: suspended.id }])
+  },
+)
 
 test('docs/exports.md describes every column', async () => {
   const page = await readFile(join(ROOT, 'docs', 'exports.md'), 'utf8')

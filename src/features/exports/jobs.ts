@@ -12,6 +12,7 @@ import { type AccountId, type CompletionId, completionIdFloor } from '../../doma
 import type { ModelKind } from '../../domain/model.ts'
 import { doubling, type JobContext, type JobKind } from '../../jobs/job.ts'
 import { readDatabaseTime } from '../../jobs/queue.ts'
+import { createSteadyClock } from '../../lib/time.ts'
 import { type CompletionFile, createCompletionFile, type ExportedRow } from './completion-file.ts'
 import { createStorage, type PutFile, type SignRequest, type StorageSettings } from './storage.ts'
 
@@ -113,6 +114,20 @@ async function noteFailure(db: Kysely<Database>, name: string, error: unknown): 
     .catch(() => undefined)
 }
 
+/** A database whose clock is ahead for a moment must not move an export past completions that are still to come. */
+function steadyDatabaseTime(db: Kysely<Database>): () => Promise<number> {
+  let read = 0
+  let steady: (() => number) | undefined
+  return async () => {
+    read = await readDatabaseTime(db)
+    steady ??= createSteadyClock(
+      () => read,
+      () => performance.now(),
+    )
+    return steady()
+  }
+}
+
 type Progress = Omit<Selectable<AnalyticsExportTable>, 'failure' | 'run_at'>
 
 interface Exporter extends Limits {
@@ -129,8 +144,9 @@ function createExporter(
   note: (rows: number, until: number) => void,
 ): (signal: JobContext['signal']) => Promise<void> {
   const put = createStorage(settings, sign)
+  const readTime = steadyDatabaseTime(db)
   return async (signal) => {
-    const now = await readDatabaseTime(db)
+    const now = await readTime()
     const exporter: Exporter = { ...limits, db, put, kindOf, until: now - EXPORTED_AFTER_MS }
     let progress = await readProgress(db, settings.name, now)
     if (now - progress.begun_at < EXPORTED_AFTER_MS) return

@@ -165,7 +165,9 @@ function transactionOn(connection: ProgramConnection, hours: UsageSums, now: num
     insertCompletion(record) {
       insertRow(connection, INSERT_COMPLETION, record)
       addToHours(hours, record)
-      if (record.createdAt < now - MARKED_AFTER_MS) connection.prepare(MARK_LATE).run(record.accountId, record.id)
+      // exports go by this machine's clock, which the time of the ledger may follow later
+      const exportable = Math.max(now, Date.now()) - MARKED_AFTER_MS
+      if (record.createdAt < exportable) connection.prepare(MARK_LATE).run(record.accountId, record.id)
       if (record.createdAt < now - LATE_AFTER_MS) connection.prepare(COPY_LATE).run(record.accountId, record.id)
     },
     correctCompletion(record, charged) {
