@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountId } from '../src/domain/ids.ts'
+import { sumCompletions } from '../src/features/usage/dimension-sums.ts'
+import { openLocation } from '../test/support/database.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { createSchema } from '../test/support/http/schemas.ts'
 import { startPostgres } from '../test/support/process/postgres-server.ts'
@@ -77,6 +79,7 @@ async function onStage<Result>(
     const now = Date.now()
     const location = schema?.url ?? gateway.database
     await fillUsage({ location, accountId: account as AccountId, count: completions, now }) // as the command printed it
+    await sumAsTheJob(location)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
     console.log(`${completions} completions of ${MODELS.length} models written in ${seconds} s\n`)
     return await act({ gateway, key, filledAt: now })
@@ -86,6 +89,14 @@ async function onStage<Result>(
     await postgres?.stop()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** Months ago the job has summed them long since. */
+async function sumAsTheJob(location: string): Promise<void> {
+  const { db, close } = await openLocation(location)
+  await sumCompletions(db) // which notes the new account
+  await sumCompletions(db)
+  await close()
 }
 
 function createAccount(gateway: Gateway): Promise<string> {
