@@ -140,7 +140,10 @@ test('the API document describes the reports, the file and every field of a row'
   const parameters = (path: string) => document.paths[path].get.parameters.map(({ name }: { name: string }) => name)
   const period = ['period_end', 'period_start']
   const dimensions = ['end_user', 'key_id', 'kind', 'member_id', 'model', 'provider', 'session_id', 'tag', 'team_id']
-  assert.deepEqual(parameters('/v1/usage').sort(), [...dimensions, 'format', 'group_by', 'interval', ...period].sort())
+  assert.deepEqual(
+    parameters('/v1/usage').sort(),
+    [...dimensions, 'account', 'format', 'group_by', 'interval', ...period].sort(),
+  )
   const attribution = ['end_user', 'request_id', 'session_id', 'tag']
   const filters = ['agent_id', 'client_request_id', 'key_id', 'model', ...period, 'provider', 'status']
   assert.deepEqual(
