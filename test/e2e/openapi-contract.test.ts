@@ -19,7 +19,7 @@ const PACKAGES = ['schemathesis==4.32.5', 'openapi-spec-validator==0.9.0']
 const FOLDER = join(import.meta.dirname, '../support/schemathesis')
 const { SCHEMATHESIS_SEED: SEED = '1', SCHEMATHESIS_EXAMPLES: EXAMPLES = '2' } = process.env
 /** Of a run; the number of examples bounds its work, this only a process that hangs. */
-const TIMEOUT_MS = 540_000
+const TIMEOUT_MS = 1_080_000
 
 interface Operation {
   readonly operationId?: string
