@@ -1,7 +1,7 @@
 /** Keeps the focus on the page: browsers drop it with the element that has it, and a keyboard then begins at the top. */
 import { useEffect } from 'react'
 
-const PLACES = 'main, [data-dialog-body]'
+const CONTAINERS = 'main, [data-dialog-body]'
 
 /** When the focused element is removed, as a row is or a button without a purpose, what is left around it gets the focus. */
 export function useLostFocus(): void {
@@ -13,7 +13,7 @@ export function useLostFocus(): void {
     }
     const recover = (): void => {
       frame = undefined
-      if (isLost(around)) focusOn(placeOf(around))
+      if (isLost(around)) focusOn(focusTargetOf(around))
     }
     // A frame later, for whoever gives the focus to an element of its own: a dialog to what opened it.
     const observer = new MutationObserver(() => {
@@ -41,17 +41,17 @@ function isLost([focused]: readonly Element[]): boolean {
 }
 
 /** What is left nearest to it; else the dialog on top, or the view. */
-function placeOf(around: readonly Element[]): HTMLElement | null {
-  const nearest = around.find((each) => each.isConnected && each.closest(PLACES) !== null)
+function focusTargetOf(around: readonly Element[]): HTMLElement | null {
+  const nearest = around.find((each) => each.isConnected && each.closest(CONTAINERS) !== null)
   const [top] = [...document.querySelectorAll<HTMLElement>('[data-dialog-body]')].slice(-1)
   return nearest instanceof HTMLElement ? nearest : (top ?? document.querySelector('main'))
 }
 
-function focusOn(place: HTMLElement | null): void {
-  if (place === null) return
-  if (!place.hasAttribute('tabindex')) {
-    place.tabIndex = -1
-    place.addEventListener('blur', () => place.removeAttribute('tabindex'), { once: true })
+function focusOn(target: HTMLElement | null): void {
+  if (target === null) return
+  if (!target.hasAttribute('tabindex')) {
+    target.tabIndex = -1
+    target.addEventListener('blur', () => target.removeAttribute('tabindex'), { once: true })
   }
-  place.focus({ preventScroll: true })
+  target.focus({ preventScroll: true })
 }
