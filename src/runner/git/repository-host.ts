@@ -121,7 +121,7 @@ export async function openPullRequest(
 
 const CONFLICTS: ReadonlySet<number> = new Set([409, 422])
 
-/** https://docs.github.com/rest/pulls/pulls, https://docs.gitlab.com/api/merge_requests (read 2026-11-28). */
+/** https://docs.github.com/rest/pulls/pulls, https://docs.gitlab.com/api/merge_requests. */
 const DIALECTS = {
   github: {
     list: '/pulls',
