@@ -48,6 +48,11 @@ async function isClosed(dialog: Locator): Promise<void> {
   await keepsFocus(dialog.page())
 }
 
+/** Not a notice, which has the same role and may name the same thing. */
+function openedDialog(page: Page, name = ''): Locator {
+  return page.getByRole('dialog', { name }).filter({ has: page.locator('[data-dialog-body]') })
+}
+
 async function keepsFocus(page: Page): Promise<void> {
   assert.ok(await comesTrue(page, HAS_FOCUS, 5_000), 'the focus is on the page')
 }
@@ -110,7 +115,7 @@ test('signing in, creating a key, asking a model, finding the request and revoki
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Playground' }))
   const completion = await askModel(page)
   await command(page, completion, /^Find/)
-  const sheet = page.getByRole('dialog')
+  const sheet = openedDialog(page)
   await sheet.getByText(completion).first().waitFor()
   await page.keyboard.press('Escape')
   await isClosed(sheet)
@@ -126,7 +131,7 @@ test('signing in, creating a key, asking a model, finding the request and revoki
   await keepsFocus(page)
 
   await press(page.getByRole('link', { name: 'Worker' }))
-  const key = page.getByRole('dialog', { name: 'Worker' })
+  const key = openedDialog(page, 'Worker')
   await press(button(key, 'Revoke'))
   await confirmRevocation(page)
   await button(key, 'Revoke').waitFor({ state: 'detached' })
