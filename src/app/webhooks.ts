@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema.ts'
 import { deriveKeys } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
+import { alertEndedRaises } from '../features/credit/budgets/raises.ts'
 import type { FeatureDeps, RecordEvent, WriteAudit } from '../features/deps.ts'
 import { expiryAlertJobs } from '../features/keys/expiry-alerts.ts'
 import { createDeliverer } from '../features/webhooks/deliver/deliverer.ts'
@@ -69,7 +70,10 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
   return {
     recordEvent,
     jobs: {
-      ...webhookJobs({ db, now, recordEvent, deliverer }),
+      ...webhookJobs({
+        ...{ db, now, recordEvent, deliverer },
+        alertOfTime: (signal) => alertEndedRaises({ db, now }, signal),
+      }),
       ...deletionJobs({ db }),
       ...expiryAlertJobs({ db, now, recordEvent }),
       ...(config.secret_previous === undefined ? {} : resealJobs({ db, secrets })),

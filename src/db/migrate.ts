@@ -36,6 +36,7 @@ import {
   keyRotation,
   markup,
   pullRequests,
+  raiseEnds,
   rejectionsOfNobody,
   teamTags,
   usageDimensions,
@@ -94,6 +95,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0038-usage-dimensions', statements: usageDimensions },
   { name: '0039-pull-requests', statements: pullRequests },
   { name: '0040-analytics-exports', statements: analyticsExports },
+  { name: '0041-raise-ends', statements: raiseEnds },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -155,12 +155,16 @@ async function tellNow(account: Account): Promise<void> {
   const untold = database.db.selectFrom('usage_alert').select('event').where('told', '=', 0)
   await eventually(
     async () => {
-      const job = database.db.updateTable('job').set({ run_at: 0 }).where('kind', '=', 'webhooks.alerts')
-      await job.where('ended_at', 'is', null).where('owner', 'is', null).where('ready', '=', 0).execute()
+      await runAlertsNow()
       return untold.where('account_id', '=', account.id).execute()
     },
     (rows) => rows.length === 0,
   )
+}
+
+async function runAlertsNow(): Promise<void> {
+  const job = database.db.updateTable('job').set({ run_at: 0 }).where('kind', '=', 'webhooks.alerts')
+  await job.where('ended_at', 'is', null).where('owner', 'is', null).where('ready', '=', 0).execute()
 }
 
 /** Verified by a library that is not ours. */
@@ -216,4 +220,25 @@ test('WH-1: a receiver receives each alert once, signed, with the figures of /v1
     [1, 1, 1, 1, 1],
   )
   assert.equal(receiver.at('/alerts').length, 5)
+})
+
+test('a raise of a budget that ends by time sends the alerts of the lower limit, without another request', async () => {
+  const account = await prepaid(1)
+  const body = { level: 'account', budgets: [{ usd: 0.0025, window: 'total' }] }
+  const set = await send(gateways[0], '/v1/budgets', { key: account.key, method: 'PUT', body })
+  assert.equal(set.status, 200, set.text)
+  const { id } = JSON.parse(set.text).data[0]
+  const raise = { usd: 1, ends_at: new Date(Date.now() + 3_600_000).toISOString(), reason: 'launch' }
+  const raised = await send(gateways[1], `/v1/budgets/${id}/raises`, { key: account.key, body: raise })
+  assert.equal(raised.status, 201, raised.text)
+  assert.equal(await complete(account, 3), 3)
+  const alerts = async () => {
+    await runAlertsNow()
+    const events = await everyRow<WireEvent>(gateways[1], account.key, '/v1/events?type=budget.alert')
+    return events.map(({ data }) => `${data['threshold_percent']}% ${data['spent_usd']}/${data['limit_usd']}`).sort()
+  }
+  assert.deepEqual(await alerts(), [])
+  await database.db.updateTable('budget_raise').set({ ends_at: Date.now() }).where('budget_id', '=', id).execute()
+  const expected = [50, 80, 100].map((threshold) => `${threshold}% 0.003002376/0.0025`).sort()
+  assert.deepEqual(await eventually(alerts, ({ length }) => length === 3), expected)
 })

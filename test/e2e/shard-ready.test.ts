@@ -66,6 +66,7 @@ const BACKGROUND: readonly (readonly [what: RegExp, why: string])[] = [
   [/^insert into plan_allowance /, 'a migration: allowances that were granted before it'],
   [/from "usage_alert" where "told" =/, 'alerts that are not told yet'],
   [/from "budget_alert" where "told" =/, 'alerts of budgets that are not told yet'],
+  [/from "budget_raise" where "end_alerted" =/, 'alerts of raises that have ended'],
   [/from "budget" inner join "budget_window" as "used"/, 'metrics of budgets'],
   [/from "usage_progress" where "account_id" >/, 'sums by dimension'],
   [/from "performance_hour" where "hour" </, 'retention'],

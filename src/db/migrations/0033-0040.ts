@@ -144,3 +144,9 @@ const analyticsExportLate = `create table analytics_export_late (
 ) strict, without rowid`
 
 export const analyticsExports: readonly string[] = [analyticsExport, analyticsExportLate]
+
+/** Raises that have ended already are looked at once as well. */
+export const raiseEnds: readonly string[] = [
+  'alter table budget_raise add column end_alerted integer not null default 0 check (end_alerted in (0, 1))',
+  'create index budget_raise_unalerted on budget_raise (ends_at) where end_alerted = 0',
+]

@@ -1,4 +1,5 @@
 /** The tables of budgets, as queries see them; conventions as in `schema.ts`. */
+import type { Generated } from 'kysely'
 import type { BudgetAction, BudgetLevel, BudgetWindow } from '../../domain/budget.ts'
 import type { AccountId, BudgetId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
@@ -40,6 +41,8 @@ export interface BudgetRaiseTable {
   reason: string
   created_at: number
   ends_at: number
+  /** Whether the alerts of the limit after its end are written. */
+  end_alerted: Generated<0 | 1>
 }
 
 /** A threshold that a window has reached: written once, then reported. */

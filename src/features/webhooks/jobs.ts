@@ -28,9 +28,17 @@ const FORGET_EVERY_MS = 3_600_000
 export interface WebhookJobsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly recordEvent: RecordEvent
   readonly deliverer: Pick<Deliverer, 'handler'>
+  /** Writes the alerts that the passing of time causes, not a charge. */
+  readonly alertOfTime: (signal: AbortSignal) => Promise<unknown>
 }
 
-export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInput): Readonly<Record<string, JobKind>> {
+export function webhookJobs({
+  db,
+  now,
+  recordEvent,
+  deliverer,
+  alertOfTime,
+}: WebhookJobsInput): Readonly<Record<string, JobKind>> {
   return {
     [DELIVER]: {
       handler: deliverer.handler,
@@ -41,6 +49,7 @@ export function webhookJobs({ db, now, recordEvent, deliverer }: WebhookJobsInpu
       laneConcurrency: ENDPOINT_CONCURRENCY,
     },
     'webhooks.alerts': every(ALERTS_EVERY_MS, async (_job, { signal }) => {
+      await alertOfTime(signal)
       await recordAlertEvents({ db, recordEvent, signal })
       await recordBudgetAlerts({ db, recordEvent, signal })
     }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { testIds } from '../../../../test/support/database.ts'
+import { openLocation, testIds } from '../../../../test/support/database.ts'
 import { holdUnit } from '../../../../test/support/ledger/credit-model.ts'
 import { openCreditFixture, serveRoutes, termsOf } from '../../../../test/support/ledger/credit-service.ts'
 import type { AccountId } from '../../../domain/ids.ts'
@@ -8,10 +8,13 @@ import { callerOf } from '../../../http/caller.ts'
 import { auditWriter } from '../../audit/log.ts'
 import { createKey, FULL_ACCESS } from '../../keys/queries.ts'
 import { readFills } from './levels.ts'
+import { alertEndedRaises } from './raises.ts'
 import { budgetsRoutes } from './routes.ts'
 import { createBudgets } from './store.ts'
 
 const HOUR_MS = 3_600_000
+/** The time of a fixture's clock. */
+const START = Date.UTC(2026, 4, 5, 12)
 
 async function setUp(t: TestContext) {
   const fixture = await openCreditFixture(t)
@@ -158,6 +161,37 @@ test('a raise that is ended early alerts for the limit below what is spent', asy
   assert.deepEqual(await alerts(), [])
   await ask(`/budgets/${id}/raises/${raised.body.raises[0].id}`, payer.id, { method: 'DELETE' })
   assert.deepEqual(await alerts(), [{ threshold: 50, limit_nano_usd: 5_000_000_000n, told: 0 }])
+})
+
+test('a raise that ends by time alerts once, whoever looks, and before any request', async (t) => {
+  const { ask, put, payer, clock, spend, db, path } = await setUp(t)
+  const { id } = (await put({ level: 'account', budgets: [{ usd: 5, window: 'quarter' }] })).body.data[0]
+  const raise = (usd: number, ms: number) => {
+    const body = { usd, ends_at: new Date(clock.now + ms).toISOString(), reason: 'launch' }
+    return ask(`/budgets/${id}/raises`, payer.id, { method: 'POST', body })
+  }
+  await raise(5, HOUR_MS)
+  await raise(990, HOUR_MS / 2)
+  await spend(payer, { costNanoUsd: 5_500_000_000n })
+  const others = [await openLocation(path), await openLocation(path)]
+  t.after(() => Promise.all(others.map(({ close }) => close())))
+  const lookAt = async (ms: number) => {
+    clock.now += ms
+    const all = [db, ...others.map((other) => other.db)]
+    await Promise.all(all.map((each) => alertEndedRaises({ db: each, now: () => clock.now })))
+    const alerts = await db.selectFrom('budget_alert').selectAll().orderBy('threshold').execute()
+    return alerts.map((row) => [row.threshold, row.limit_nano_usd, row.created_at - START])
+  }
+  assert.deepEqual(await lookAt(HOUR_MS / 2 - 1), [])
+  const first = [50, 10_000_000_000n, HOUR_MS / 2]
+  assert.deepEqual(await lookAt(1), [first])
+  assert.deepEqual(await lookAt(HOUR_MS / 2 - 1), [first])
+  const all = [first, [80, 5_000_000_000n, HOUR_MS], [100, 5_000_000_000n, HOUR_MS]]
+  assert.deepEqual(await lookAt(1), all)
+  await db.updateTable('budget_alert').set({ told: 1 }).execute()
+  assert.deepEqual(await lookAt(HOUR_MS), all)
+  const untold = db.selectFrom('budget_alert').select('threshold').where('told', '=', 0)
+  assert.deepEqual(await untold.execute(), [])
 })
 
 test('a tag has budgets, and a request with the tag counts', async (t) => {
