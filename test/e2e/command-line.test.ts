@@ -139,6 +139,11 @@ test('the address of a key: --url before the environment, HOST and PORT last; --
       env: local,
     })
     assert.equal(JSON.parse(usage.stdout).period_start, '2026-01-01T00:00:00.000Z', usage.stderr)
+    const operator = { ...local, TURNPIKE_API_KEY: await gateway.key('--operator') }
+    const all = await own.run(['usage', '--account', 'all', '--group-by', 'account'], { env: operator })
+    assert.match(all.stdout, /\nACCOUNT +NAME +TOKENS +COST +REQUESTS\nacc_\w+ +\S.*\$/, all.stderr)
+    const refused = await own.run(['usage', '--account', 'all'], { env: local })
+    assert.deepEqual([refused.code, refused.stdout], [1, ''])
     const wrong = await own.run(['models'], { env: { ...local, TURNPIKE_API_KEY: 'tp_wrong' } })
     assert.equal(wrong.code, 1)
     assert.match(wrong.stderr, /rejected the key in TURNPIKE_API_KEY/)

@@ -232,17 +232,24 @@ test('operators grant credit over HTTP, with an operator key only', async () => 
 })
 
 /** The report of all accounts is the sum of theirs, also where its period cuts hours and days. */
+const ONLY_OF_ALL = '&group_by=account'
+
 async function assertAllAddUp(operator: string): Promise<void> {
   type Report = {
     total_requests: number
     total_cost_usd: number
     total_margin_usd: number
-    groups?: readonly { requests: number }[]
+    groups?: readonly { key: string; requests: number; margin_usd: number }[]
   }
   const { data } = await getJson<{ data: readonly { id: string }[] }>(gateway, operator, '/v1/admin/accounts?limit=100')
   const [start, end] = [-30 * 3_600_000, 1].map((ms) => new Date(Date.now() + ms).toISOString())
-  for (const query of ['', '&group_by=day', `&group_by=model&period_start=${start}&period_end=${end}`]) {
-    const read = (id: string) => getJson<Report>(gateway, operator, `/v1/usage?account=${id}${query}`)
+  for (const query of ['', '&group_by=day', ONLY_OF_ALL, `&group_by=model&period_start=${start}&period_end=${end}`]) {
+    const read = (id: string) =>
+      getJson<Report>(
+        gateway,
+        operator,
+        `/v1/usage?account=${id}${id === 'all' ? query : query.replace(ONLY_OF_ALL, '')}`,
+      )
     const [all, ...each] = await Promise.all([read('all'), ...data.map(({ id }) => read(id))])
     const totals = ({ total_requests, total_cost_usd, total_margin_usd }: Report) =>
       [total_requests, total_cost_usd, total_margin_usd].map((value) => Math.round(value * 1e9))
@@ -251,6 +258,10 @@ async function assertAllAddUp(operator: string): Promise<void> {
     assert.deepEqual(totals(all), sums, query)
     const grouped = all.groups?.reduce((sum, { requests }) => sum + requests, 0)
     assert.equal(grouped, query === '' ? undefined : all.total_requests, query)
+    if (query !== ONLY_OF_ALL) continue
+    const margins = new Map(all.groups?.map(({ key, margin_usd: usd }) => [key, usd]))
+    const ofEach = data.map(({ id }, at) => [id, each[at]?.total_margin_usd] as const)
+    for (const [id, usd] of ofEach) assert.equal(margins.get(id) ?? 0, usd, id)
   }
 }
 

@@ -4160,7 +4160,7 @@ export interface operations {
                  */
                 period_end?: string;
                 /**
-                 * @description Adds `groups` by model, kind of model, API key, UTC day or agent; or by up to three of tag:<key>, team, member, key, model, provider, kind, session, end_user and day, comma-separated or repeated. Groups by agent omit completions outside agents.
+                 * @description Adds `groups` by model, kind of model, API key, UTC day or agent; or by up to three of tag:<key>, team, member, key, model, provider, kind, session, end_user and day, comma-separated or repeated. Groups by agent omit completions outside agents. With `account=all` also by account.
                  * @example tag:customer,model
                  */
                 group_by?: string | string[];
@@ -4184,7 +4184,7 @@ export interface operations {
                 model?: string;
                 /** @description Only requests of this API key. */
                 key_id?: string;
-                /** @description ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind or day. Only for operators. */
+                /** @description ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind, day or account. Only for operators. */
                 account?: string;
                 /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups. */
                 format?: "json" | "csv" | "focus";
@@ -4227,9 +4227,9 @@ export interface operations {
                         }[];
                         /** @description Only with `group_by`. Days are in order, other groups most expensive first. */
                         groups?: {
-                            /** @description The model’s ID or kind, the API key’s id, the day as 2026-01-31, or the agent’s id. */
+                            /** @description The model’s ID or kind, the API key’s id, the day as 2026-01-31, or the agent’s or account’s id. */
                             key: string;
-                            /** @description For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted. */
+                            /** @description For groups by key, agent and account: the name of the key, agent, device or account, or the person’s e-mail address. Null: deleted. */
                             name?: string | null;
                             /** @description The value of each dimension, for several of them and for those but model, kind, key, day, agent. */
                             keys?: {

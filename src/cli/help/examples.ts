@@ -51,7 +51,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   logout: ['', '--all'],
   whoami: ['', '--json'],
   models: ['', '--json'],
-  usage: ['', '--from 7d --group-by model', '--from 2026-11-01 --to 2026-12-01 --group-by key --json'],
+  usage: [
+    '',
+    '--from 7d --group-by model',
+    '--from 2026-11-01 --to 2026-12-01 --group-by key --json',
+    '--account all --group-by account',
+  ],
   chat: ['', 'openai/gpt-5 --system "Answer briefly."'],
   setup: ['claude', 'codex --write'],
   'agents create': ['"Fix the typos in README.md" --repository example/website --wait'],

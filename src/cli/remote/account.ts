@@ -69,6 +69,8 @@ export interface UsageOptions extends RemoteOptions {
   readonly periodStart?: number
   readonly periodEnd?: number
   readonly groupBy?: string
+  /** `all`: the sums of all accounts. */
+  readonly account?: string
 }
 
 export async function usage(options: UsageOptions): Promise<void> {
@@ -78,12 +80,13 @@ export async function usage(options: UsageOptions): Promise<void> {
   process.stdout.write(`${totals(report)}\n${tableOf(report, options.groupBy)}`)
 }
 
-function queryOf({ groupBy, ...period }: UsageOptions): string {
+function queryOf({ groupBy, account, ...period }: UsageOptions): string {
   const query = new URLSearchParams()
   const { from: periodStart = period.periodStart, to: periodEnd = period.periodEnd } = period
   if (periodStart !== undefined) query.set('period_start', new Date(periodStart).toISOString())
   if (periodEnd !== undefined) query.set('period_end', new Date(periodEnd).toISOString())
   if (groupBy !== undefined) query.set('group_by', groupBy)
+  if (account !== undefined) query.set('account', account)
   return query.size === 0 ? '' : `?${query}`
 }
 
@@ -101,10 +104,12 @@ function totals(report: Json): string {
 
 function tableOf({ groups, breakdown_by_model: models }: Json, groupBy = 'model'): string {
   if (Array.isArray(groups)) {
-    const rows = groups
-      .filter(isRecord)
-      .map((group) => [key(group['name'] ?? group['key']), ...figures(group), count(group['requests'])])
-    return rows.length === 0 ? '' : textTable([groupBy.toUpperCase(), 'TOKENS', 'COST', 'REQUESTS'], rows)
+    const isByAccount = groupBy === 'account' // names of accounts are not unique
+    const named = (group: Json) =>
+      isByAccount ? [key(group['key']), key(group['name'])] : [key(group['name'] ?? group['key'])]
+    const rows = groups.filter(isRecord).map((group) => [...named(group), ...figures(group), count(group['requests'])])
+    const header = [groupBy.toUpperCase(), ...(isByAccount ? ['NAME'] : []), 'TOKENS', 'COST', 'REQUESTS']
+    return rows.length === 0 ? '' : textTable(header, rows)
   }
   const rows = Array.isArray(models) ? models.filter(isRecord).map((sum) => [key(sum['model']), ...figures(sum)]) : []
   return rows.length === 0 ? '' : textTable(['MODEL', 'TOKENS', 'COST'], rows)

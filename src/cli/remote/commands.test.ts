@@ -19,7 +19,7 @@ test('every command and flag of the contract exists', async () => {
     whoami: ['--url <', '--profile <', '--json'],
     chat: ['[model]', '--model <', '--system <', '--url <', '--profile <'],
     models: ['--json', '--url <', '--profile <'],
-    usage: ['--json', '--from <', '--to <', '--group-by <', '--url <', '--profile <'],
+    usage: ['--json', '--from <', '--to <', '--group-by <', '--account <', '--url <', '--profile <'],
     'webhooks listen': ['--forward <', '--events <', '--secret <', '--print-json', '--url <', '--profile <'],
     'webhooks trigger': ['<event>', '--json', '--url <', '--profile <'],
     'provider-credentials add': ['<provider>', '--name <', '--key <', '--allow-fallback', '--json', '--url <'],

@@ -57,6 +57,8 @@ function addSignIn(program: Command): void {
     .action(lazily(() => import('./account.ts'), 'whoami'))
 }
 
+const USAGE_GROUPS = ['model', 'kind', 'key', 'day', 'agent', 'account'] as const
+
 function addReports(program: Command): void {
   withTarget(program.command('models'))
     .description('list the available models and their prices')
@@ -68,7 +70,8 @@ function addReports(program: Command): void {
     .option('--to <time>', 'end of the period, exclusive (default: now)', parsePastTime)
     .addOption(new Option('--period-start <time>', 'same as --from').argParser(parseTime).hideHelp())
     .addOption(new Option('--period-end <time>', 'same as --to').argParser(parseTime).hideHelp())
-    .addOption(new Option('--group-by <what>', 'group the totals by').choices(['model', 'kind', 'key', 'day', 'agent']))
+    .addOption(new Option('--group-by <what>', 'group the totals by').choices(USAGE_GROUPS))
+    .option('--account <id>', 'ID of an account, or all, for operators (default: your own account)', parseName)
     .option('--json', 'print JSON')
     .action(lazily(() => import('./account.ts'), 'usage'))
 }

@@ -33,7 +33,7 @@ export function parseDimensions(value: string | readonly string[]): readonly Dim
   const param = 'group_by'
   const unknown = names.find((name) => !isDimension(name))
   if (unknown !== undefined) {
-    const message = `'group_by' has the unknown dimension '${unknown.slice(0, 100)}'. Known are ${NAMES.join(', ')} and tag:<key>; agent stands alone.`
+    const message = `'group_by' has the unknown dimension '${unknown.slice(0, 100)}'. Known are ${NAMES.join(', ')} and tag:<key>; agent and account stand alone.`
     throw new GatewayError('invalid_value', message, { param })
   }
   if (names.length > MAX_DIMENSIONS || new Set(names).size < names.length)

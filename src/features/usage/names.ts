@@ -1,4 +1,4 @@
-/** What people call the keys, devices, people and agents that usage is booked on. */
+/** What people call the keys, devices, people, agents and accounts that usage is booked on. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, AgentId, DeviceId, KeyId, UserId } from '../../domain/ids.ts'
@@ -27,6 +27,15 @@ export async function namesOfAgents(db: Kysely<Database>, accountId: AccountId, 
     await inPieces([...ids] as AgentId[], async (piece) => {
       const query = db.selectFrom('agent').select(['id', 'name']).where('account_id', '=', accountId)
       return (await query.where('id', 'in', piece).execute()).map(({ id, name }) => [id, name] as const)
+    }),
+  )
+}
+
+export async function namesOfAccounts(db: Kysely<Database>, ids: Iterable<string>): Promise<Names> {
+  return new Map(
+    await inPieces([...ids] as AccountId[], async (piece) => {
+      const rows = await db.selectFrom('account').select(['id', 'name']).where('id', 'in', piece).execute()
+      return rows.map(({ id, name }) => [id, name] as const)
     }),
   )
 }

@@ -9,7 +9,7 @@ import type { Period } from '../../http/period.ts'
 import { DAY_MS, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
 
 /** What sums can be grouped by, beside their model. */
-export type Dimension = 'key'
+export type Dimension = 'key' | 'account'
 
 /** Units of time that there are sums of. */
 export type Interval = 'hour' | 'day'
@@ -40,7 +40,7 @@ export interface Counts {
 
 export interface UsageSum extends Counts {
   readonly model: string
-  /** The key's id; empty without a dimension. */
+  /** The ID of the key or account; empty without a dimension. */
   readonly member: string
   /** The hour or day since 1970-01-01 UTC; 0 without an interval. */
   readonly unit: number
@@ -172,7 +172,8 @@ function unitOf(interval: Interval | undefined, units: Readonly<Record<Interval,
 }
 
 function memberOf(by: Dimension | undefined) {
-  return (by === 'key' ? sql<string>`key_id` : sql<string>`''`).as('member')
+  const column = by === 'key' ? sql<string>`key_id` : sql<string>`account_id`
+  return (by === undefined ? sql<string>`''` : column).as('member')
 }
 
 /** Of a row of `completion`; the same as `marginOf`. */

@@ -8,7 +8,7 @@ import type { ModelKind } from '../../domain/model.ts'
 import { usdNumber, usdText } from '../../domain/money.ts'
 import { type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
-import type { CsvField } from '../../lib/table.ts'
+import { type CsvField, harmlessText } from '../../lib/table.ts'
 import type { AgentSum } from './agent-sums.ts'
 import { NOTHING, plus, renderCounts, tokensOf } from './counts.ts'
 import { DIMENSION_FILTERS } from './dimension-report.ts'
@@ -17,7 +17,7 @@ import { DAY_MS, HOUR_MS } from './period.ts'
 import type { Counts, Dimension, Interval, UsageSum } from './queries.ts'
 
 export interface Sum extends Counts {
-  /** Of what: a model's ID or kind, a key's id, a day as `2026-01-31`, an agent's id, or `all`. */
+  /** Of what: a model's ID or kind, a day as `2026-01-31`, the ID of a key, agent or account, or `all`. */
   readonly key: string
 }
 
@@ -46,18 +46,19 @@ export function dimensionsOf({ grouping, interval }: ReportChoice): {
   readonly by: Dimension | undefined
   readonly interval: Interval | undefined
 } {
-  return { by: grouping === 'key' ? 'key' : undefined, interval: grouping === 'day' ? 'day' : interval }
+  const by = grouping === 'key' || grouping === 'account' ? grouping : undefined
+  return { by, interval: grouping === 'day' ? 'day' : interval }
 }
 
 const UNIT_MS = { hour: HOUR_MS, day: DAY_MS } as const satisfies Record<Interval, number>
 const MAX_HOURLY_MS = 32 * 86_400_000
 const MAX_DAILY_MS = 400 * 86_400_000
 
-/** Throws 400 with `param` where there is no series: of days and agents, and of periods that are too long for it. */
+/** Throws 400 with `param` where there is no series: of days, agents and accounts, and of periods that are too long for it. */
 export function checkInterval({ grouping, interval }: ReportChoice, { start, end }: Period): void {
   if (interval === undefined) return
   const param = 'interval'
-  if (grouping === 'day' || grouping === 'agent')
+  if (grouping === 'day' || grouping === 'agent' || grouping === 'account')
     throw new GatewayError('invalid_value', `'interval' does not go with 'group_by=${grouping}'.`, { param })
   const longest = interval === 'hour' ? MAX_HOURLY_MS : MAX_DAILY_MS
   if (end - start <= longest) return
@@ -106,6 +107,7 @@ function groupsOf(
     case 'kind':
       return addUp(sums, ({ model }) => kindOf(model)).toSorted(byCost)
     case 'key':
+    case 'account':
       return addUp(sums, ({ member }) => member).toSorted(byCost)
     case 'day':
       return addUp(sums, ({ unit }) => dayText(unit)).toSorted(byKey)
@@ -163,7 +165,7 @@ function byKey(one: Sum, other: Sum): number {
   return one.key < other.key ? -1 : 1
 }
 
-const GROUPINGS = ['model', 'kind', 'key', 'day', 'agent'] as const
+const GROUPINGS = ['model', 'kind', 'key', 'day', 'agent', 'account'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
 /** What the kept sums can be grouped by. Undefined: several, or something else. */
@@ -182,7 +184,7 @@ export const ReportQuery = Type.Object({
       type: ['string', 'array'],
       items: { type: 'string' },
       description:
-        'Adds `groups` by model, kind of model, API key, UTC day or agent; or by up to three of tag:<key>, team, member, key, model, provider, kind, session, end_user and day, comma-separated or repeated. Groups by agent omit completions outside agents.',
+        'Adds `groups` by model, kind of model, API key, UTC day or agent; or by up to three of tag:<key>, team, member, key, model, provider, kind, session, end_user and day, comma-separated or repeated. Groups by agent omit completions outside agents. With `account=all` also by account.',
       examples: ['tag:customer,model'],
     }),
   ),
@@ -199,7 +201,7 @@ export const ReportQuery = Type.Object({
     Type.Unsafe<AccountId | typeof ALL>({
       type: 'string',
       description:
-        'ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind or day. Only for operators.',
+        'ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind, day or account. Only for operators.',
     }),
   ),
   format: Type.Optional(
@@ -244,12 +246,13 @@ export const ReportView = Type.Object({
     Type.Array(
       Type.Object({
         key: Type.String({
-          description: 'The model’s ID or kind, the API key’s id, the day as 2026-01-31, or the agent’s id.',
+          description:
+            'The model’s ID or kind, the API key’s id, the day as 2026-01-31, or the agent’s or account’s id.',
         }),
         name: Type.Optional(
           nullable<string>(
             'string',
-            'For groups by key and agent: the name of the key, agent or device, or the person’s e-mail address. Null: deleted.',
+            'For groups by key, agent and account: the name of the key, agent, device or account, or the person’s e-mail address. Null: deleted.',
           ),
         ),
         keys: Type.Optional(
@@ -295,7 +298,9 @@ export const ReportView = Type.Object({
 })
 
 /** A CSV file: RFC 4180, UTF-8. */
-export const ReportFile = Type.String({ description: 'RFC 4180, UTF-8; columns group, tokens, requests, cost_usd.' })
+export const ReportFile = Type.String({
+  description: 'RFC 4180, UTF-8; columns group, tokens, requests, cost_usd; by account also name.',
+})
 
 interface ReportContext {
   readonly period: Period
@@ -333,10 +338,11 @@ export function renderReport(report: Report, context: ReportContext): Static<typ
   }
 }
 
-/** Dollars as decimal text, exact however many there are. */
-export function reportRows(sums: readonly Sum[]): readonly (readonly CsvField[])[] {
-  const rows = sums.map((sum) => [sum.key, tokensOf(sum), sum.requests, usdText(sum.costNanoUsd)])
-  return [['group', 'tokens', 'requests', 'cost_usd'], ...rows]
+/** Dollars as decimal text, exact however many there are. @param names Adds a column of them. */
+export function reportRows(sums: readonly Sum[], names?: Names): readonly (readonly CsvField[])[] {
+  const nameOf = ({ key }: Sum) => (names === undefined ? [] : [harmlessText(names.get(key) ?? '')])
+  const rows = sums.map((sum) => [sum.key, tokensOf(sum), sum.requests, usdText(sum.costNanoUsd), ...nameOf(sum)])
+  return [['group', 'tokens', 'requests', 'cost_usd', ...(names === undefined ? [] : ['name'])], ...rows]
 }
 
 function renderGroup(sum: Sum, names: Names | undefined, isOperator: boolean) {

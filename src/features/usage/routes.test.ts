@@ -9,11 +9,14 @@ import { keyCaller } from '../../../test/support/identity/caller.ts'
 import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { openCreditFixture } from '../../../test/support/ledger/credit-service.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
+import { within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { agentReference } from '../../domain/agent.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountCredit, AccountCreditPort } from '../../domain/credit.ts'
+import type { Right } from '../../domain/identity/caller.ts'
 import { type AccountId, completionIdFloor, createIdSource, type KeyId } from '../../domain/ids.ts'
+import { usdText } from '../../domain/money.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
@@ -35,9 +38,13 @@ const CREDIT: AccountCredit = {
   monthlyBudgetNanoUsd: undefined,
   alertThresholds: [],
 }
+const SCOPES_OF: Readonly<Record<string, readonly Right[]>> = {
+  acc_chat: ['chat'],
+  acc_operator: ['usage:read', 'operator'],
+}
 const NO_LIMIT = { read: async () => CREDIT }
 
-/** The credential is the account's name; `acc_chat` alone may not read usage. */
+/** The credential is the account's name; `acc_chat` alone may not read usage, `acc_operator` alone that of all. */
 async function serve(
   t: TestContext,
   db: Kysely<Database>,
@@ -54,7 +61,7 @@ async function serve(
   requireCaller(app, (account) =>
     keyCaller({
       accountId: account as AccountId,
-      scopes: new Set(account === 'acc_chat' ? (['chat'] as const) : (['usage:read'] as const)),
+      scopes: new Set(SCOPES_OF[account ?? ''] ?? ['usage:read']),
     }),
   )
   const now = () => Date.UTC(2026, 4, 20)
@@ -158,6 +165,65 @@ test('an end alone means the month of the moment before it', async (t) => {
   assert.deepEqual(await periodOf('2024-02-15T12:00:00Z'), ['2024-02-01T00:00:00.000Z', '2024-02-15T12:00:00.000Z'])
   assert.deepEqual(await periodOf('2024-03-01'), ['2024-02-01T00:00:00.000Z', '2024-03-01T00:00:00.000Z'])
 })
+
+test('operators see all accounts by account, with names; the sums are those of the ledger to the nano-dollar', async (t) => {
+  const { db, clock, account, spend } = await openCreditFixture(t)
+  const get = await serve(t, db)
+  const [first, second, idle] = [await account('free'), await account('pro'), await account('unlimited')]
+  await db.updateTable('account').set({ name: '=1+1' }).where('id', '=', second.id).execute()
+  const costs = [999_999_999_999_999n, 1n, 3n, 10_000_000_019n]
+  for (const [at, costNanoUsd] of costs.entries()) {
+    clock.now = Date.UTC(2026, 4, 5 + at, at, 30)
+    await spend(first, { costNanoUsd, model: `m${at % 2}` }, { costNanoUsd: 7n })
+    await spend(second, { costNanoUsd: costNanoUsd * 2n + 1n })
+  }
+  const ledgerOf = async ({ id }: { readonly id: AccountId }, start: number, end: number) => {
+    const charges = db.selectFrom('ledger').select('amount_nano_usd').where('account_id', '=', id)
+    const rows = await charges.where('kind', '=', 'charge').where(within('created_at', { start, end })).execute()
+    return rows.reduce((sum, row) => sum + row.amount_nano_usd, 0n)
+  }
+  for (const [start, end] of [
+    [Date.UTC(2026, 4), Date.UTC(2026, 5)],
+    [Date.UTC(2026, 4, 6, 1, 15), Date.UTC(2026, 4, 8, 3, 30, 0, 1)],
+  ] as const) {
+    const url = `/usage?account=all&group_by=account&${query({ period_start: iso(start), period_end: iso(end) })}`
+    const { body } = await get(url, 'acc_operator')
+    const expected = [second, first].map(({ id }) => ({ key: id, name: id === first.id ? 'on free' : '=1+1' }))
+    assert.deepEqual(
+      body.groups.map(({ key, name }: { key: string; name: string }) => ({ key, name })),
+      expected,
+    )
+    const [header, ...rows] = (await get(`${url}&format=csv`, 'acc_operator')).text.trim().split('\r\n')
+    assert.equal(header, 'group,tokens,requests,cost_usd,name')
+    const [ofFirst, ofSecond] = [await ledgerOf(first, start, end), await ledgerOf(second, start, end)]
+    assert.deepEqual(
+      rows.map((row) => row.split(',').filter((_, at) => at !== 1 && at !== 2)),
+      [
+        [second.id, usdText(ofSecond), "'=1+1"],
+        [first.id, usdText(ofFirst), 'on free'],
+      ],
+    )
+    const ofModels = (await get(url.replace('group_by=account', 'group_by=model&format=csv'), 'acc_operator')).text
+    const models = ofModels.trim().split('\r\n').slice(1)
+    assert.equal(
+      models.map((row) => nanoOf(row.split(',')[3])).reduce((sum, one) => sum + one),
+      ofFirst + ofSecond,
+    )
+  }
+  assert.equal((await get('/usage?account=all&group_by=account', idle.id)).status, 403)
+  for (const url of ['', `&account=${first.id}`, '&provider=p', '&format=csv', '&format=focus'])
+    for (const caller of ['acc_operator', idle.id].slice(0, url.includes('account') ? 1 : 2)) {
+      const { status, body } = await get(`/usage?group_by=account${url}`, caller)
+      assert.deepEqual([status, body.error.code, body.error.param], [400, 'invalid_value', 'group_by'], url)
+    }
+  const { body } = await get('/usage?account=all&group_by=account&interval=day', 'acc_operator')
+  assert.deepEqual([body.error.code, body.error.param], ['invalid_value', 'interval'])
+})
+
+function nanoOf(usd = ''): bigint {
+  const [whole = '', fraction = ''] = usd.split('.')
+  return BigInt(whole + fraction.padEnd(9, '0'))
+}
 
 test('R-D6: GET /usage shows what remains and what of it is reserved, of now, whatever the period', async (t) => {
   const fixture = await openCreditFixture(t)

@@ -24,7 +24,7 @@ import {
 } from './dimension-report.ts'
 import { parseDimensions, sumDimensions } from './dimensions.ts'
 import { focusRows } from './focus.ts'
-import { type Names, namesOfAgents, namesOfKeys } from './names.ts'
+import { type Names, namesOfAccounts, namesOfAgents, namesOfKeys } from './names.ts'
 import { performanceRoutes } from './performance.ts'
 import { monthOf } from './period.ts'
 import { sumUsage } from './queries.ts'
@@ -91,6 +91,7 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
       const isOperator = scopes.has('operator')
       const period = parsePeriod(query, defaultPeriod(query, now()))
       const grouping = groupingOf(groups)
+      if (grouping === 'account') throw onlyOfAll()
       if (format === 'focus')
         return sendCsv(reply, await focusRows(db, { accountId: id, teamId, period }), fileName(period, 'focus'))
       if ((groups !== undefined && grouping === undefined) || hasDimensionFilter(query)) {
@@ -137,18 +138,27 @@ async function reportAll(deps: ReportDeps, request: FastifyRequest, reply: Fasti
   const { group_by: groups, format } = query
   const grouping = groupingOf(groups)
   if (format === 'focus' || hasDimensionFilter(query) || (groups !== undefined && !isOfAll(grouping))) {
-    const message = "'account=all' goes with 'group_by' model, kind or day, without filters of other dimensions."
+    const message =
+      "'account=all' goes with 'group_by' model, kind, day or account, without filters of other dimensions."
     throw new GatewayError('invalid_value', message, { param: 'account' })
   }
   const period = parsePeriod(query, defaultPeriod(query, now()))
   const report = await readReport(db, undefined, { ...query, group_by: grouping, period, kindOf })
-  if (format === 'csv') return sendCsv(reply, reportRows(report.groups ?? report.models), fileName(period, grouping))
+  const { groups: sums = report.models } = report
+  const ids = sums.map(({ key }) => key)
+  const names = grouping === 'account' ? await namesOfAccounts(db, ids) : undefined
+  if (format === 'csv') return sendCsv(reply, reportRows(sums, names), fileName(period, grouping))
   const credit = await creditOfAll(db)
-  return renderReport(report, { period, names: undefined, isOperator: true, credit, unlimitedCreditUsd: 0 })
+  return renderReport(report, { period, names, isOperator: true, credit, unlimitedCreditUsd: 0 })
 }
 
 function isOfAll(grouping: Grouping | undefined): boolean {
-  return grouping === 'model' || grouping === 'kind' || grouping === 'day'
+  return grouping === 'model' || grouping === 'kind' || grouping === 'day' || grouping === 'account'
+}
+
+function onlyOfAll(): GatewayError {
+  const message = "'group_by=account' goes with 'account=all', for operators."
+  return new GatewayError('invalid_value', message, { param: 'group_by' })
 }
 
 async function creditOfAll(db: Kysely<Database>): Promise<Pick<AccountCredit, 'remainingNanoUsd' | 'heldNanoUsd'>> {
