@@ -140,7 +140,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         "import { writeFileSync } from 'node:fs'",
         "test('endless', async () => {",
         "  const server = spawn('sleep', ['600'])",
-        "  process.once('exit', () => server.kill())",
+        '  const parent = process.ppid',
+        // By then nobody reads what it prints.
+        `  process.prependListener('SIGTERM', () => { while (process.ppid === parent); })`,
+        "  process.once('exit', () => { process.stdout.write('ends'); server.kill() })",
         "  writeFileSync('pids', [process.pid, server.pid].join())",
         '  await new Promise((resolve) => setTimeout(resolve, 600_000))',
         '})',

@@ -13,7 +13,9 @@ function writeWhole(bytes: Uint8Array): void {
     try {
       at += writeSync(process.stdout.fd, bytes, at)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EPIPE') return // its reader has ended: listeners of `exit` after this one must run nevertheless
+      if (code !== 'EAGAIN') throw error
       Atomics.wait(clock, 0, 0, PAUSE_MS) // full
     }
   }
