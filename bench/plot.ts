@@ -1,5 +1,5 @@
 /** A bar chart of the bench's CPU time, as SVG. */
-import { escapeHtml } from '../src/lib/escape.ts'
+import { escapeHtml } from '../src/lib/text.ts'
 import { FORWARDER, type Row, ratioOf } from './report.ts'
 
 const WIDTH = 960

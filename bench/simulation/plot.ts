@@ -1,5 +1,5 @@
 /** A chart of predicted waiting times by rate, as SVG with logarithmic axes. */
-import { escapeHtml } from '../../src/lib/escape.ts'
+import { escapeHtml } from '../../src/lib/text.ts'
 import type { Prediction } from './predictions.ts'
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [860, 420, 60, 30, 50] as const

@@ -2,8 +2,8 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { parseMicroUsd } from '../domain/money.ts'
+import { trimEndOf } from '../lib/text.ts'
 import { parseIsoTime } from '../lib/time.ts'
-import { trimEndOf } from '../lib/trim-end.ts'
 
 /** The description of allowed texts, for messages, and a function that normalizes one; undefined: it is not allowed. */
 type TextFormat = readonly [allowed: string, parse: (text: string) => string | undefined]

@@ -2,7 +2,7 @@
  * Money is exact: rates are micro-dollars per million tokens, amounts nano-dollars (10⁻⁹ USD), both integers.
  * Only numbers for JSON are floating point.
  */
-import { trimEndOf } from '../lib/trim-end.ts'
+import { trimEndOf } from '../lib/text.ts'
 
 /** Nano-dollars. */
 export type NanoUsd = bigint

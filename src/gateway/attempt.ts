@@ -4,7 +4,6 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import type { AttemptNote } from '../domain/completion.ts'
-import { redactProviderMessage } from '../domain/provider-message.ts'
 import { type AttemptTrace, attemptHeaders, beginAttemptTrace } from '../domain/trace.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
@@ -33,7 +32,7 @@ import {
 } from './routing/select.ts'
 import { boundsOf, costOf, outputScaleOf } from './settle.ts'
 import { type Call, type CallEnd, startCall } from './upstream/call.ts'
-import { fallbackReason, isCredentialRefusal, mayBeTriedElsewhere } from './upstream/failure.ts'
+import { fallbackReason, isCredentialRefusal, mayBeTriedElsewhere, redactProviderMessage } from './upstream/failure.ts'
 import { measureRoughly } from './usage/measure.ts'
 import { type CallUsage, createCallUsage, meter } from './usage/meter.ts'
 

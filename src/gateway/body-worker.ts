@@ -6,8 +6,7 @@ import { checkJsonBytes, fingerprintOf, parseJsonBody } from '../domain/json-bod
 import { isRecord } from '../lib/json.ts'
 import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { clientApiOf } from '../protocols/client-apis.ts'
-import { type Piece, splitBody } from './body-pieces.ts'
-import type { BodyPiece, BodyReply, BodyRequest } from './large-bodies.ts'
+import { type BodyPiece, type BodyReply, type BodyRequest, type Piece, splitBody } from './large-bodies.ts'
 
 /** The unsent pieces of the last parsed body. */
 let pieces: Iterator<Piece, void> = splitBody({})

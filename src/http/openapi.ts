@@ -6,10 +6,9 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.ts'
 import { CompletionsRequest, TextCompletion } from './completions-route.ts'
-import { Embeddings, EmbeddingsRequest } from './embeddings-route.ts'
 import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
-import { Ranking, RerankRequest } from './rerank-route.ts'
 import { ResponseResource, ResponsesRequest } from './responses-route.ts'
+import { Embeddings, EmbeddingsRequest, Ranking, RerankRequest } from './retrieval-routes.ts'
 
 interface OpenApiInput {
   readonly version: string

@@ -1,6 +1,5 @@
 /** The registry of providers, the protocols that the configuration can name, and their resolution with an operator's entry. */
-
-import { trimEndOf } from '../lib/trim-end.ts'
+import { trimEndOf } from '../lib/text.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiCompletions } from '../protocols/openai-completions/index.ts'
 import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'

@@ -7,8 +7,8 @@ import { CATALOGUE } from '../../../catalogue/index.ts'
 import type { BudgetTerms } from '../../domain/budget.ts'
 import type { Scope } from '../../domain/identity/caller.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { slugOf } from '../../lib/escape.ts'
 import { canonicalJson, type Json } from '../../lib/json.ts'
+import { slugOf } from '../../lib/text.ts'
 
 /** `taken`: as it was. `changed`: taken over with a difference. `no_equal`: not taken over. */
 export type FindingStatus = 'taken' | 'changed' | 'no_equal'

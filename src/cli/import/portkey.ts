@@ -1,6 +1,7 @@
 /** A config of Portkey (its documentation, "Config object"): a strategy over targets, which may be nested. */
-import { slugOf } from '../../lib/escape.ts'
+
 import { isRecord, type Json, parseJson } from '../../lib/json.ts'
+import { slugOf } from '../../lib/text.ts'
 import { PROVIDERS } from '../../providers/index.ts'
 import {
   addDeployment,

@@ -5,7 +5,7 @@ import { compileGuard, type Guard, type GuardrailsPort } from '../../domain/guar
 import type { CallHook, GuardrailRule, NamedRule } from '../../domain/guardrails/rule.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { createVersionedCache } from '../../lib/versioned-cache.ts'
+import { createVersionedCache } from '../../lib/collections.ts'
 
 /** Accounts whose guardrails are in memory. */
 export const MAX_CACHED_ACCOUNTS = 10_000

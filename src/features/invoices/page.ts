@@ -1,6 +1,6 @@
 /** An invoice as a page to read and to print: one file without script, complete in itself. */
 import { briefUsd, type NanoUsd, usdText } from '../../domain/money.ts'
-import { escapeHtml } from '../../lib/escape.ts'
+import { escapeHtml } from '../../lib/text.ts'
 import type { Party } from './billing.ts'
 import { billingIn, type InvoiceDocument, type InvoiceEntry, type InvoiceSection, invoiceTitle } from './document.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { markUp } from '../../domain/price/markup.ts'
+import { markUp } from '../../domain/price/tariff.ts'
 import { buildModelBook } from './book.ts'
 import { markupOf, planBook } from './plan-book.ts'
 

@@ -1,7 +1,6 @@
 /** The models as accounts of a plan see them: at its prices, which are those of the providers with its markup. */
 import type { Model, ModelBook, PricePeriod } from '../../domain/model.ts'
-import { type Markup, markUp } from '../../domain/price/markup.ts'
-import type { Price } from '../../domain/price/tariff.ts'
+import { type Markup, markUp, type Price } from '../../domain/price/tariff.ts'
 import { priceVersion } from './price.ts'
 
 interface PlanPrices {

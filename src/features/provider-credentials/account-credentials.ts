@@ -8,7 +8,7 @@ import type { Sealer } from '../../db/sealed.ts'
 import type { AccountCredential, AccountCredentials, AccountCredentialsPort } from '../../domain/account-credential.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, ProviderCredentialId } from '../../domain/ids.ts'
-import { createVersionedCache } from '../../lib/versioned-cache.ts'
+import { createVersionedCache } from '../../lib/collections.ts'
 import { placeOf } from './store.ts'
 
 /** Accounts whose credentials are in memory. */

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { Database, ProviderCredentialTable } from '../../db/schema/schema.ts'
 import type { Sealer } from '../../db/sealed.ts'
-import { type AttemptWatch, watchAttempts } from '../../jobs/attempt-watch.ts'
+import { type AttemptWatch, watchAttempts } from '../../jobs/completion-watch.ts'
 import type { JobKind } from '../../jobs/job.ts'
 import { pageAfter, resealJob, resealRows } from '../../jobs/reseal.ts'
 import { createLruCache } from '../../lib/collections.ts'

@@ -9,7 +9,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import type { AttemptNote } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type ProviderRefusedData, REFUSAL_REASONS } from '../../domain/webhook-event.ts'
-import { type AttemptWatch, watchAttempts } from '../../jobs/attempt-watch.ts'
+import { type AttemptWatch, watchAttempts } from '../../jobs/completion-watch.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
 
 /** Time between two alerts of one deployment, in all processes together. */

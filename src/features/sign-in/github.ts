@@ -11,7 +11,7 @@ import {
   fetchProtectedResource,
 } from 'openid-client'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
-import { trimEndOf } from '../../lib/trim-end.ts'
+import { trimEndOf } from '../../lib/text.ts'
 import { readEmail, readName } from './claims.ts'
 import { SignInError, toSignInError } from './failure.ts'
 import { noRequests } from './outbound.ts'

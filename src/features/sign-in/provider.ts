@@ -1,6 +1,6 @@
 /** Identity providers: their settings, the choices on the sign-in page, and the interface of `openid.ts` and `github.ts`. */
 import type { SignInChoice, VouchedIdentity } from '../../domain/identity/sign-in.ts'
-import { slugOf } from '../../lib/escape.ts'
+import { slugOf } from '../../lib/text.ts'
 import type { Outbound } from './outbound.ts'
 import type { RoundTrip } from './round-trip.ts'
 

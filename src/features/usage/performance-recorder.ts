@@ -5,7 +5,7 @@
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import { type CompletionCounts, countCompletions } from '../../jobs/completion-counts.ts'
+import { type CompletionCounts, countCompletions } from '../../jobs/completion-watch.ts'
 import { bucketOf } from '../../lib/log-buckets.ts'
 import { HOUR_MS } from './period.ts'
 

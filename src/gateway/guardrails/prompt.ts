@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChatRequest } from '../../domain/chat.ts'
 import { replaceTexts } from '../../domain/guardrails/body-texts.ts'
 import { blocked, blockedBy, type Guard } from '../../domain/guardrails/guard.ts'
-import { createMasker } from '../../domain/guardrails/masking.ts'
+import { createMasker } from '../../domain/guardrails/matcher.ts'
+import type { HookQuestion, HttpRule, NamedRule } from '../../domain/guardrails/rule.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { isRecord, textOf } from '../../lib/json.ts'
-import { askHook } from './hook.ts'
 
 export interface GuardedBody {
   /** The same object if nothing was masked. */
@@ -133,4 +133,30 @@ function toolNames({ tools = [], serverTools = [], native }: ChatRequest): reado
   if (!Array.isArray(listed)) return own
   // Tools that run at the provider and have no translation.
   return [...own, ...listed.filter(isRecord).map((tool) => textOf(tool['name']) || textOf(tool['type']))]
+}
+
+/**
+ * @returns the texts as the hook leaves them. Rejects with `content_blocked`, also if a required hook did not answer.
+ */
+export async function askHook(
+  { callHook }: Guard,
+  named: NamedRule<HttpRule>,
+  question: HookQuestion,
+): Promise<readonly string[]> {
+  const { texts, stage } = question
+  if (texts.length === 0) return texts
+  const { guardrail, rule } = named
+  const side = stage === 'pre' ? 'request' : 'answer'
+  const verdict = await callHook(named, question)
+  if (verdict === undefined) {
+    if (rule.fail === 'open') return texts
+    throw blocked(guardrail, 'its hook did not answer, and the guardrail requires its verdict.', {
+      kind: rule.kind,
+      side,
+    })
+  }
+  if (verdict.action === 'block') {
+    throw blocked(guardrail, verdict.reason ?? 'its hook rejected the content.', { kind: rule.kind, side })
+  }
+  return verdict.action === 'mask' && rule.action === 'mask' ? (verdict.texts ?? texts) : texts
 }

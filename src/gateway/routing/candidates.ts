@@ -4,7 +4,6 @@
  * second result replaces the first if it is clearly less loaded. Within the best priority the sticky target comes
  * first.
  */
-
 import { hash } from 'node:crypto'
 import type { AccountCredentials } from '../../domain/account-credential.ts'
 import type { ChatRequest } from '../../domain/chat.ts'
@@ -13,8 +12,7 @@ import type { Deployment, Model } from '../../domain/model.ts'
 import type { UpstreamProvider } from '../upstream/registry.ts'
 import { withAccountCredentials } from './account-credentials.ts'
 import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
-import { roleNow } from './breaker.ts'
-import { cooldownOf } from './credentials.ts'
+import { cooldownOf, roleNow } from './circuit-breaking.ts'
 import {
   type Candidate,
   type CandidateList,

@@ -1,9 +1,8 @@
 /** The frame of every page: plain HTML that is complete without script. */
-
 import type { Role } from '../../domain/identity/caller.ts'
 import type { BrowserSession } from '../../domain/identity/sign-in.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { escapeHtml } from '../../lib/escape.ts'
+import { escapeHtml } from '../../lib/text.ts'
 import { ICON_IMAGE, SCRIPT, STYLE } from './assets.ts'
 
 /** Markup that is safe in a page: a template escapes every value that is not markup itself. */

@@ -14,8 +14,7 @@ import { formField, PAGE_TYPE, type PagesDeps, sendPage } from './context.ts'
 import { documentationRoutes } from './documentation-routes.ts'
 import { renderOutcome } from './layout.ts'
 import { appHeaders, dashboardHeaders } from './page-headers.ts'
-import { renderHome, renderWelcome } from './sign-in-pages.ts'
-import { signInPageRoutes } from './sign-in-routes.ts'
+import { renderHome, renderWelcome, signInPageRoutes } from './sign-in-routes.ts'
 
 const MAX_FORM_BYTES = 16 * 1024
 

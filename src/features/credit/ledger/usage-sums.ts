@@ -1,7 +1,7 @@
 /** Adds up what a batch contributes to the hourly and daily rollups, so that each row is written once. */
 import type { CompletionRecord } from '../../../domain/completion.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
-import { marginOf } from '../../../domain/price/markup.ts'
+import { marginOf } from '../../../domain/price/tariff.ts'
 
 const HOUR_MS = 3_600_000
 const HOURS_A_DAY = 24

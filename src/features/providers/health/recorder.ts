@@ -5,7 +5,7 @@
 import { type Insertable, type Kysely, sql } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AttemptNote, AttemptOutcome, CompletionRecord } from '../../../domain/completion.ts'
-import { type CompletionCounts, countCompletions } from '../../../jobs/completion-counts.ts'
+import { type CompletionCounts, countCompletions } from '../../../jobs/completion-watch.ts'
 
 export const HOUR_MS = 3_600_000
 const WRITE_AFTER_MS = 5_000

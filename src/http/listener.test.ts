@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cutSlowReaders, LEAST_TAKEN_BYTES, MAX_UNSENT_BYTES, SLOW_READER_MS } from './sockets.ts'
+import { cutSlowReaders, LEAST_TAKEN_BYTES, MAX_UNSENT_BYTES, SLOW_READER_MS } from './listener.ts'
 
 /** More than the sockets on both sides hold. */
 const MUCH = 'x'.repeat(16 * 1024 * 1024)

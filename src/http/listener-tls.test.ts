@@ -11,12 +11,11 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { Agent, request } from 'undici'
-import { findTool } from '../../../scripts/kit/machine-tools.ts'
-import { testIds } from '../../../test/support/ids.ts'
-import { openConnection } from '../connection.ts'
-import { createHttpServer } from '../server.ts'
-import { watchSockets } from './sockets.ts'
-import { followCertificate, readCertificate } from './tls.ts'
+import { findTool } from '../../scripts/kit/machine-tools.ts'
+import { testIds } from '../../test/support/ids.ts'
+import { openConnection } from './connection.ts'
+import { followCertificate, readCertificate, watchSockets } from './listener.ts'
+import { createHttpServer } from './server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-tls-'))
 const files = { cert_file: join(folder, 'cert.pem'), key_file: join(folder, 'key.pem') }

@@ -4,7 +4,13 @@
  * are dropped.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../domain/completion.ts'
+import {
+  type AttemptNote,
+  COMPLETION_CHANNEL,
+  type CompletionRecord,
+  type CompletionSignal,
+} from '../domain/completion.ts'
+import type { AccountId } from '../domain/ids.ts'
 
 interface CountsInput<Row> {
   readonly writeAfterMs: number
@@ -58,6 +64,37 @@ export function countCompletions<Row>({ writeAfterMs, count, add, onFailure }: C
     close() {
       unsubscribe(COMPLETION_CHANNEL, onCompletion)
       return write()
+    },
+  }
+}
+
+/* Observes the attempts of all completions of this process, for work in the background. */
+
+export interface AttemptWatch {
+  /** Ends the watch; resolves when all work has ended. */
+  close(): Promise<void>
+}
+
+/** @param observe Called for each attempt. Its promise, if any, must not reject. */
+export function watchAttempts(
+  observe: (note: AttemptNote, accountId: AccountId) => Promise<void> | undefined,
+): AttemptWatch {
+  const running = new Set<Promise<void>>()
+  const onCompletion = (message: unknown): void => {
+    const { record } = message as CompletionSignal
+    if (record.attemptLog === undefined) return
+    for (const note of record.attemptLog) {
+      const work = observe(note, record.accountId)
+      if (work === undefined) continue
+      const tracked: Promise<void> = work.finally(() => running.delete(tracked))
+      running.add(tracked)
+    }
+  }
+  subscribe(COMPLETION_CHANNEL, onCompletion)
+  return {
+    async close() {
+      unsubscribe(COMPLETION_CHANNEL, onCompletion)
+      await Promise.all(running)
     },
   }
 }

@@ -1,3 +1,5 @@
+/** Text: escaping for HTML, names in URLs, repetitions at the end. */
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -24,4 +26,11 @@ export function slugOf(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, LONGEST)
     .replaceAll(/^-|-$/g, '')
+}
+
+/** The text without the repetitions of `character` at its end. In linear time, which `replace(/x+$/, '')` does not take. */
+export function trimEndOf(text: string, character: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === character) end -= 1
+  return text.slice(0, end)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { slugOf } from './escape.ts'
+import { slugOf } from './text.ts'
 
 test('a name becomes lower case with dashes, accents go, and nothing else is left', () => {
   assert.equal(slugOf('Example'), 'example')

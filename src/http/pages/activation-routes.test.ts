@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeUserAgent } from './activation-pages.ts'
+import { describeUserAgent } from './activation-routes.ts'
 
 test('a program is called by its name and system, whatever else it says', () => {
   const CASES: readonly (readonly [string | undefined, string | undefined])[] = [

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { linearityFault } from '../../../test/support/linearity.ts'
-import { createMasker, maskText } from './masking.ts'
-import { compileMatchers, type Matcher } from './matcher.ts'
+import { compileMatchers, createMasker, type Matcher, maskText } from './matcher.ts'
 import type { GuardrailRule } from './rule.ts'
 
 const matchersOf = (...rules: readonly GuardrailRule[]): Promise<readonly Matcher[]> =>

@@ -1,0 +1,226 @@
+/**
+ * What keeps calls away from a provider that fails: the circuit breaker of a deployment (UP-4), the cooldowns of a
+ * credential, and the retry budget of a provider (UP-2). It knows no clock: callers pass the time, in monotonic
+ * milliseconds.
+ */
+import type { BreakerState } from '../../domain/provider-status.ts'
+import type { FailureKind, ProviderFailure } from '../../protocols/protocol.ts'
+
+export interface BreakerSettings {
+  /** The consecutive failures that open the breaker. */
+  readonly failures: number
+  /** How long the first opening lasts; the n-th recent opening lasts n times as long. */
+  readonly openMs: number
+}
+
+export interface Breaker {
+  /** Consecutive failures. */
+  failures: number
+  /** Undefined while the breaker is closed. */
+  openUntil: number | undefined
+  /** The only call of a half-open breaker is in flight. */
+  probing: boolean
+  /** The number of openings. The outcome of a call that began before the last one does not count. */
+  epoch: number
+  /** The number of recent openings. */
+  openings: number
+  openForMs: number
+  closedAt: number
+}
+
+/** `probe`: tests a half-open breaker. `last`: uses an open breaker because there is no other candidate. */
+export type Role = 'normal' | 'probe' | 'last'
+
+/** The part of a call that a breaker needs. */
+export interface Trial {
+  readonly role: Role
+  readonly epoch: number
+}
+
+export const MAX_OPEN_MS = 300_000
+/** After this time without an opening, the next one counts as the first. */
+export const FORGET_MS = 600_000
+
+export function createBreaker(): Breaker {
+  return {
+    failures: 0,
+    openUntil: undefined,
+    probing: false,
+    epoch: 0,
+    openings: 0,
+    openForMs: 0,
+    closedAt: Number.NEGATIVE_INFINITY,
+  }
+}
+
+export function breakerState({ openUntil }: Breaker, now: number): BreakerState {
+  if (openUntil === undefined) return 'closed'
+  return now < openUntil ? 'open' : 'half_open'
+}
+
+/** Returns the role of a call that would begin now. Undefined if the breaker is open. */
+export function roleNow(breaker: Breaker, now: number): 'normal' | 'probe' | undefined {
+  if (breaker.openUntil === undefined) return 'normal'
+  return now < breaker.openUntil || breaker.probing ? undefined : 'probe'
+}
+
+/** Closes the breaker, because an answer has begun. */
+export function closeOnFirstEvent(breaker: Breaker, { epoch }: Trial, now: number): void {
+  if (breaker.openUntil === undefined || epoch !== breaker.epoch) return
+  breaker.openUntil = undefined
+  breaker.probing = false
+  breaker.failures = 0
+  breaker.closedAt = now
+}
+
+/** Resets the count of failures after a complete answer. */
+export function resetFailures(breaker: Breaker, { epoch }: Trial): void {
+  if (breaker.openUntil === undefined && epoch === breaker.epoch) breaker.failures = 0
+}
+
+/**
+ * Counts a failure. `settings.failures` consecutive failures open a closed breaker; a failed probe keeps it open. Calls
+ * that began before the breaker last opened do not count.
+ */
+export function countFailure(breaker: Breaker, trial: Trial, now: number, settings: BreakerSettings): void {
+  if (trial.epoch !== breaker.epoch) return
+  breaker.failures += 1
+  if (breaker.openUntil !== undefined) {
+    // The time does not grow: the gateway notices a provider's recovery soon, however long the outage was.
+    if (trial.role === 'probe') breaker.openUntil = now + breaker.openForMs
+    return
+  }
+  if (breaker.failures < settings.failures) return
+  breaker.openings = now - breaker.closedAt > FORGET_MS ? 1 : breaker.openings + 1
+  breaker.openForMs = Math.min(MAX_OPEN_MS, settings.openMs * breaker.openings)
+  breaker.openUntil = now + breaker.openForMs
+  breaker.epoch += 1
+}
+
+/** Ends a call, whatever its outcome, so that another one may probe. */
+export function endTrial(breaker: Breaker, { role, epoch }: Trial): void {
+  if (role === 'probe' && epoch === breaker.epoch) breaker.probing = false
+}
+
+/**
+ * `limited`: too many requests, until a time that the provider may give. `refused`: invalid or exhausted, perhaps for
+ * ever.
+ */
+type CooldownCause = 'limited' | 'refused'
+
+/** A cooldown. All times are monotonic milliseconds. */
+export interface Cooldown {
+  readonly since: number
+  readonly until: number
+  readonly cause: CooldownCause
+  /** When a request without another candidate last tried the credential during the cooldown. */
+  triedAt: number
+}
+
+export interface CredentialHealth {
+  inFlight: number
+  /** The cooldowns by the provider's name of a model; `*` applies to all models. */
+  readonly cooldowns: Map<string, Cooldown>
+  /** The latest end of all cooldowns. After it, `cooldowns` need not be searched. */
+  coolUntil: number
+}
+
+const ALL_MODELS = '*'
+/** The cooldown of a credential that was refused or has no money left. */
+export const REFUSED_MS = 60_000
+/** The upper bound of a `Retry-After`. */
+export const MAX_COOLDOWN_MS = 3_600_000
+/** A limit often applies to one large request only: without another candidate, one request may try at this interval. */
+export const TRY_EVERY_MS = 1_000
+/** The cooldown without `Retry-After` is 0.5 to 1.5 times this. */
+const DEFAULT_COOLING_MS = 1_000
+
+export function createCredentialHealth(): CredentialHealth {
+  return { inFlight: 0, cooldowns: new Map(), coolUntil: Number.NEGATIVE_INFINITY }
+}
+
+/** Returns the cooldown for this model. Undefined if the credential can be used. */
+export function cooldownOf(credential: CredentialHealth, model: string, now: number): Cooldown | undefined {
+  if (now >= credential.coolUntil) return undefined
+  const own = credential.cooldowns.get(model)
+  if (own !== undefined && now < own.until) return own
+  const forAll = credential.cooldowns.get(ALL_MODELS)
+  return forAll !== undefined && now < forAll.until ? forAll : undefined
+}
+
+interface CooldownInput {
+  readonly model: string
+  readonly failure: ProviderFailure
+  readonly now: number
+  readonly random: () => number
+}
+
+/** Returns whether the failure is about the credential, so that another one may succeed at once. */
+export function isAboutCredential(kind: FailureKind): boolean {
+  return kind === 'rate_limited' || kind === 'quota' || kind === 'credentials'
+}
+
+/** Starts a cooldown after a failure that is about the credential. */
+export function startCooldown(credential: CredentialHealth, { model, failure, now, random }: CooldownInput): void {
+  const limited = failure.kind === 'rate_limited'
+  const askedMs = failure.retryAfterMs ?? DEFAULT_COOLING_MS * (0.5 + random())
+  const until = now + (limited ? Math.min(MAX_COOLDOWN_MS, askedMs) : REFUSED_MS)
+  const cause = limited ? 'limited' : 'refused'
+  // A 403 usually concerns one model that the credential may not use.
+  const scope = limited || failure.status === 403 ? model : ALL_MODELS
+  const triedAt = credential.cooldowns.get(scope)?.triedAt ?? Number.NEGATIVE_INFINITY
+  credential.cooldowns.set(scope, { since: now, until, cause, triedAt })
+  if (until > credential.coolUntil) credential.coolUntil = until
+}
+
+/** Ends the cooldowns that began before a call that was accepted. @param startedAt When the call began. */
+export function endCooldowns({ cooldowns }: CredentialHealth, model: string, startedAt: number): void {
+  if (cooldowns.size === 0) return
+  for (const scope of [ALL_MODELS, model]) {
+    const cooling = cooldowns.get(scope)
+    if (cooling !== undefined && cooling.since <= startedAt) cooldowns.delete(scope)
+  }
+}
+
+/** Returns whether a request without another candidate may try the credential now. */
+export function mayTry({ triedAt }: Cooldown, now: number): boolean {
+  return now - triedAt >= TRY_EVERY_MS
+}
+
+export interface RetryBudget {
+  tokens: number
+}
+
+/** The retries that a provider always allows, even with few calls. */
+export const MIN_REPEATS = 3
+
+export function createRetryBudget(): RetryBudget {
+  return { tokens: MIN_REPEATS }
+}
+
+interface BudgetScale {
+  /** Retries for each first call; 0 disables retries. */
+  readonly share: number
+  /** Calls in flight at the provider. */
+  readonly inFlight: number
+}
+
+/** Adds the share of a request's first call at the provider. */
+export function earn(budget: RetryBudget, { share, inFlight }: BudgetScale): void {
+  const most = Math.max(MIN_REPEATS, share * inFlight)
+  // The cap falls with the calls in flight, but existing tokens above it remain.
+  if (budget.tokens < most) budget.tokens = Math.min(most, budget.tokens + share)
+}
+
+/** Adds a token after a complete answer. */
+export function refill(budget: RetryBudget): void {
+  if (budget.tokens < MIN_REPEATS) budget.tokens = MIN_REPEATS
+}
+
+export function mayRepeat({ tokens }: RetryBudget, share: number): boolean {
+  return share > 0 && tokens >= 1
+}
+
+export function spend(budget: RetryBudget): void {
+  budget.tokens -= 1
+}
