@@ -2,7 +2,6 @@
  * Sends the model calls of agents through the gateway, like those of any client, with the rights of the run's creator,
  * which each call looks up. Receives the answer in memory instead of over a connection.
  */
-
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 import { teamRolesOf } from '../db/team-roles.ts'
@@ -15,7 +14,7 @@ import type { AccountId, DeviceId, IdSource, UserId } from '../domain/ids.ts'
 import { parseNanoUsd } from '../domain/money.ts'
 import type { Creator } from '../features/agents/store.ts'
 import type { ModelOrder } from '../features/agents/worker/deps.ts'
-import { checkAddress, loadKeyById } from '../features/keys/active-key.ts'
+import { checkAddress, loadKeyById } from '../features/keys/authenticator.ts'
 import { findConnectedDevice } from '../features/oauth/devices.ts'
 import { inRole } from '../features/oauth/scopes.ts'
 import { inTeam } from '../features/teams/caller.ts'

@@ -1,5 +1,4 @@
 /** Composes agents: their API and their background work. */
-
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,8 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import { secretPath } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { InstanceId } from '../domain/ids.ts'
-import { deletionJobs } from '../features/agents/deletion.ts'
 import { agentEventsRoute } from '../features/agents/event-stream.ts'
+import { deletionJobs } from '../features/agents/lifecycle.ts'
 import type { RepositoryAccess } from '../features/agents/pull-request.ts'
 import { type AgentsDeps, agentsRoutes, agentWorkRoutes } from '../features/agents/routes.ts'
 import type { Availability } from '../features/agents/rules.ts'

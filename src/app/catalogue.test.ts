@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { CATALOGUE } from '../../catalogue/index.ts'
-import { openCatalogue, publicKeyText, signCatalogue } from '../features/stored-settings/catalogue-file.ts'
+import { openCatalogue, publicKeyText, signCatalogue } from '../features/stored-settings/published-catalogue.ts'
 import type { Json } from '../lib/json.ts'
 import { catalogueInForce, catalogueProblems, pullCatalogue } from './catalogue.ts'
 

@@ -17,8 +17,12 @@ import type { IdSource } from '../domain/ids.ts'
 import { auditWriter } from '../features/audit/log.ts'
 import { buildModelBook } from '../features/models/book.ts'
 import { type CatalogueChanges, catalogueChanges } from '../features/stored-settings/catalogue-changes.ts'
-import { openCatalogue, type PublishedCatalogue } from '../features/stored-settings/catalogue-file.ts'
-import { storeCatalogue, storedCatalogue } from '../features/stored-settings/catalogue-store.ts'
+import {
+  openCatalogue,
+  type PublishedCatalogue,
+  storeCatalogue,
+  storedCatalogue,
+} from '../features/stored-settings/published-catalogue.ts'
 import { lockSettings } from '../features/stored-settings/store.ts'
 import { every, type JobKind } from '../jobs/job.ts'
 import { isRecord, type Json } from '../lib/json.ts'

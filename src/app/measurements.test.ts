@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRedis } from '../../test/support/process/redis-server.ts'
-import { connectRedis } from '../features/limits/redis-connection.ts'
+import { connectRedis } from '../features/limits/redis.ts'
 import {
   createMeasurements,
   latencyMs,

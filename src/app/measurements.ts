@@ -3,7 +3,7 @@
  * one script call. Without Redis, or while it is unavailable, each process routes by its own measurements.
  */
 import { createHash } from 'node:crypto'
-import type { RedisConnection } from '../features/limits/redis-connection.ts'
+import type { RedisConnection } from '../features/limits/redis.ts'
 import type { Health } from '../gateway/routing/health.ts'
 import { type Measurements, type Snapshot, setOthers, snapshotOf, WINDOW_MS } from '../gateway/routing/measurements.ts'
 import { parseJson } from '../lib/json.ts'
@@ -43,7 +43,7 @@ interface ExchangeInput {
 
 export async function startMeasurementExchange(input: ExchangeInput): Promise<{ readonly close: () => Promise<void> }> {
   const { runtime, redisUrl, self, log } = input
-  const { connectRedis, reasonOf } = await import('../features/limits/redis-connection.ts')
+  const { connectRedis, reasonOf } = await import('../features/limits/redis.ts')
   const connection = connectRedis({ url: redisUrl, onConnected: () => {}, onLost: () => {} })
   let isFailing = false
   const timer = setInterval(() => {

@@ -1,8 +1,6 @@
 /** Watches the calls to providers: alerts of refusals, the health over the last 24 hours, and how fast they answer. */
-
 import type { OpenedDatabase } from '../db/database.ts'
-import { type RecentCalls, recentCalls } from '../features/providers/health/recent.ts'
-import { startProviderHealthRecorder } from '../features/providers/health/recorder.ts'
+import { type RecentCalls, recentCalls, startProviderHealthRecorder } from '../features/providers/recent-calls.ts'
 import { startRefusalAlerts } from '../features/providers/refusal-alerts.ts'
 import { startPerformanceRecorder } from '../features/usage/performance-recorder.ts'
 import type { Log } from '../telemetry/log.ts'

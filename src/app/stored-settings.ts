@@ -2,7 +2,6 @@
  * The configuration with the models and providers that are stored in the database. It is read at the start, and again
  * when the file is reloaded or a process changes stored entries.
  */
-
 import type { Kysely } from 'kysely'
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import { checkUpstreams } from '../config/cross-checks.ts'
@@ -15,7 +14,7 @@ import { type ChangeSource, createChangeFollower } from '../db/changed-at.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { Database } from '../db/schema/schema.ts'
 import type { StoredEntry, StoredKind } from '../domain/stored-setting.ts'
-import { storedCatalogue } from '../features/stored-settings/catalogue-store.ts'
+import { storedCatalogue } from '../features/stored-settings/published-catalogue.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import {
   entriesOf,

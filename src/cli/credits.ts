@@ -1,5 +1,4 @@
 /** `turnpike credits`: credit and debit accounts, show balances and reprice charges, directly in the database. */
-
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import { catalogueInForce } from '../app/catalogue.ts'
 import type { Config } from '../config/schema.ts'
@@ -11,8 +10,8 @@ import { type Account, listAccounts } from '../features/accounts/queries.ts'
 import { renderEntry } from '../features/credit/entries.ts'
 import { addUp, type RerateSummary, rerate } from '../features/credit/rerate.ts'
 import { buildModelBook } from '../features/models/book.ts'
-import { markupOf, withMarkup } from '../features/models/plan-book.ts'
-import { storedCatalogue } from '../features/stored-settings/catalogue-store.ts'
+import { markupOf, withMarkup } from '../features/models/price.ts'
+import { storedCatalogue } from '../features/stored-settings/published-catalogue.ts'
 import { recordPriceVersions } from '../features/usage/queries.ts'
 import { ALL_TIME } from '../http/period.ts'
 import {

@@ -16,7 +16,7 @@ import { freePort } from '../../test/support/process/free-port.ts'
 import { temporaryRedis } from '../../test/support/process/redis-server.ts'
 import { migrate } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { storeCatalogue } from '../features/stored-settings/catalogue-store.ts'
+import { storeCatalogue } from '../features/stored-settings/published-catalogue.ts'
 import { addVersion } from '../features/stored-settings/store.ts'
 import { type Check, checkClock, checkNode } from './doctor.ts'
 

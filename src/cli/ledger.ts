@@ -5,8 +5,7 @@ import type { AccountId } from '../domain/ids.ts'
 import { usdNumber } from '../domain/money.ts'
 import { findAccount } from '../features/accounts/queries.ts'
 import { FINDING_KINDS } from '../features/credit/audit/finding.ts'
-import { MAX_LISTED, renderAudit } from '../features/credit/audit/outcome.ts'
-import { auditEverything, runAudit } from '../features/credit/audit/run.ts'
+import { auditEverything, MAX_LISTED, renderAudit, runAudit } from '../features/credit/audit/run.ts'
 import {
   type AuditScope,
   countFindings,
@@ -18,7 +17,7 @@ import {
   type StoredAudit,
 } from '../features/credit/audit/store.ts'
 import { type DamagedSpool, type DamageReport, damagedSpools } from '../features/credit/spool/reader.ts'
-import { eventRecorder } from '../features/webhooks/record-event.ts'
+import { eventRecorder } from '../features/webhooks/events.ts'
 import { textTable } from '../lib/table.ts'
 import { type CommandContext, unknownAccount, withDatabase } from './database.ts'
 import { grouped, type JsonOption, note, printLine } from './output.ts'

@@ -20,7 +20,7 @@ import {
   startRun,
 } from '../../src/features/agents/run.ts'
 import { findAgent, lastRunOf } from '../../src/features/agents/store.ts'
-import { eventRecorder } from '../../src/features/webhooks/record-event.ts'
+import { eventRecorder } from '../../src/features/webhooks/events.ts'
 import { type FaultProxy, startFaultProxy } from '../faults/kit/fault-proxy.ts'
 import { eventually } from '../support/client.ts'
 import { openLocation } from '../support/database.ts'

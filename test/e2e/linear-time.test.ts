@@ -25,12 +25,11 @@ import { readNextCookie } from '../../src/http/pages/sign-in-routes.ts'
 import { parseTime } from '../../src/http/period.ts'
 import { acceptedFormat, parseIdempotencyKey, parseLastEventId } from '../../src/http/request-headers.ts'
 import { readDataUrl } from '../../src/lib/data-url.ts'
-import { escapeHtml, slugOf } from '../../src/lib/text.ts'
 import { addressGroup, readTarget } from '../../src/lib/ip-address.ts'
 import { canonicalJson } from '../../src/lib/json.ts'
 import { didYouMean } from '../../src/lib/nearest.ts'
-import { occurrencesOf, replaceExact } from '../../src/runner/loop/replacement.ts'
 import { harmlessText } from '../../src/lib/table.ts'
+import { escapeHtml, slugOf } from '../../src/lib/text.ts'
 import { parseDurationMs, parseIsoTime, parseRetryAfter } from '../../src/lib/time.ts'
 import { anthropicMessages } from '../../src/protocols/anthropic-messages/index.ts'
 import { createAwsEventStreamDecoder } from '../../src/protocols/aws-event-stream.ts'
@@ -47,8 +46,17 @@ import { isRepositoryName } from '../../src/runner/git/address.ts'
 import { plainText as plainGitText, reasonOf, withoutSecrets } from '../../src/runner/git/error.ts'
 import { credentialFor } from '../../src/runner/git/settings.ts'
 import { parseAnswer } from '../../src/runner/loop/answer.ts'
-import { compactedMessages, fitMessages, selectCut, summaryOf, summaryRequestOf, windowBudget, withoutOldOutputs } from '../../src/runner/loop/compaction.ts'
+import {
+  compactedMessages,
+  fitMessages,
+  selectCut,
+  summaryOf,
+  summaryRequestOf,
+  windowBudget,
+  withoutOldOutputs,
+} from '../../src/runner/loop/compaction.ts'
 import { toolNamed } from '../../src/runner/loop/prompt.ts'
+import { occurrencesOf, replaceExact } from '../../src/runner/loop/replacement.ts'
 import { repairConversation } from '../../src/runner/loop/run-loop.ts'
 import { localPath, parseArguments } from '../../src/runner/loop/tool.ts'
 import { fenced, numberedLines, tidy } from '../../src/runner/plain-text.ts'

@@ -122,7 +122,7 @@ export const usageDimensions: readonly MigrationStatement[] = [
 
 export const pullRequests: readonly string[] = ['alter table agent add column pull_request_url text']
 
-/** How far each export of completions is; and completions that were written or corrected behind it, see `late-usage.ts`. */
+/** How far each export of completions is; and completions that were written or corrected behind it, see `ledger/rollups.ts`. */
 const analyticsExport = `create table analytics_export (
   name text primary key check (name <> ''),
   version integer not null check (version >= 0),

@@ -428,7 +428,7 @@ export interface ResponseTable {
   bytes: Generated<number>
   /** Names the key that `content` is sealed with. */
   sealed_with: string
-  /** Sealed; see `features/responses/content.ts`. */
+  /** Sealed; see `features/responses/store.ts`. */
   content: Uint8Array
   created_at: number
 }

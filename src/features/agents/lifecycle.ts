@@ -1,6 +1,6 @@
 /**
- * The life cycle of agents: creation, follow-ups, cancellation, and the transitions between statuses. A transition writes agent,
- * run, event and webhook in one transaction.
+ * The life cycle of agents: creation, follow-ups, cancellation, deletion, and the transitions between statuses. A
+ * transition writes agent, run, event and webhook in one transaction.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
@@ -8,6 +8,8 @@ import { type AgentStatus, isEnded, type RunError, transition } from '../../doma
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, IdSource, RunId } from '../../domain/ids.ts'
+import { BATCH_ROWS, type Dependants, deleteDependants, dependantsJob } from '../../jobs/batched-deletion.ts'
+import type { JobKind } from '../../jobs/job.ts'
 import { enqueue } from '../../jobs/queue.ts'
 import type { RecordEvent } from '../deps.ts'
 import { type AgentOrder, assertMayJoin } from './rules.ts'
@@ -303,7 +305,68 @@ export async function cancelAgent(
 }
 
 /** Locks an agent for the rest of the transaction and reads it. Throws 404 where there is none. */
-export async function lockedAgent(inside: Transaction<Database>, reference: AgentReference): Promise<Agent> {
+async function lockedAgent(inside: Transaction<Database>, reference: AgentReference): Promise<Agent> {
   await lockAgent(inside, reference)
   return requireAgent(inside, reference)
+}
+
+/* Deletes agents, with their messages, events, runs and artifacts. Workspaces are removed later, by each machine. */
+
+export interface DeletionDeps {
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly ids: Pick<IdSource, 'job'>
+}
+
+/** Throws 409 for an agent that is queued or running. */
+export async function deleteAgent(db: Kysely<Database>, reference: AgentReference, deps: DeletionDeps): Promise<void> {
+  await db.transaction().execute(async (inside) => {
+    const agent = await lockedAgent(inside, reference)
+    if (!isEnded(agent.status)) {
+      throw new GatewayError('conflict', `This agent is ${agent.status}. Cancel it first, or wait until it has ended.`)
+    }
+    const { accountId, agentId } = reference
+    await inside.deleteFrom('agent').where('account_id', '=', accountId).where('id', '=', agentId).execute()
+    await inside
+      .deleteFrom('run_artifact')
+      .where(({ and }) => and({ account_id: accountId, agent_id: agentId }))
+      .execute()
+    await deleteDependants(inside, DEPENDANTS, { ...deps, owner: reference })
+  })
+}
+
+export function deletionJobs({ db }: { readonly db: Kysely<Database> }): Readonly<Record<string, JobKind>> {
+  return dependantsJob(db, DEPENDANTS)
+}
+
+const TABLES = [
+  ['agent_event', 'sequence'],
+  ['agent_message', 'number'],
+  ['run', 'number'],
+] as const
+
+const DEPENDANTS: Dependants<AgentReference> = {
+  kind: 'agents.clear',
+  jobName: ({ agentId }) => agentId,
+  async deleteBatch(db, agent) {
+    let deleted = 0
+    for (const [table, key] of TABLES) {
+      if (deleted < BATCH_ROWS) deleted += await deleteRows(db, agent, { table, key, limit: BATCH_ROWS - deleted })
+    }
+    return deleted
+  },
+}
+
+/** Deletes the first rows of an agent by `key`. */
+async function deleteRows(
+  db: Kysely<Database>,
+  { accountId, agentId }: AgentReference,
+  { table, key, limit }: { readonly table: string; readonly key: string; readonly limit: number },
+): Promise<number> {
+  const ofAgent = sql`account_id = ${accountId} and agent_id = ${agentId}`
+  const result = await sql`delete from ${sql.table(table)} where ${ofAgent} and ${sql.ref(key)} in
+    (select ${sql.ref(key)} from ${sql.table(table)} where ${ofAgent} order by ${sql.ref(key)} limit ${limit})`.execute(
+    db,
+  )
+  return Number(result.numAffectedRows ?? 0n)
 }

@@ -194,7 +194,7 @@ test('[limit: agent-deletion] of one that did much, 500 rows go with it at once,
   assert.equal((await ask('GET', `/${id}/messages`)).status, 404)
   const left = await db.selectFrom('agent_event').select('sequence').execute()
   assert.equal(left.length, 103)
-  const { deletionJobs } = await import('./deletion.ts')
+  const { deletionJobs } = await import('./lifecycle.ts')
   const job = await db.selectFrom('job').selectAll().where('kind', '=', 'agents.clear').executeTakeFirstOrThrow()
   const signal = new AbortController().signal
   const context = { signal, stillMine: async () => true }

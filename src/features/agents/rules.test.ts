@@ -9,7 +9,7 @@ import type { Model } from '../../domain/model.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
 import { onceInTransaction } from '../idempotency/once-in-transaction.ts'
-import { eventRecorder } from '../webhooks/record-event.ts'
+import { eventRecorder } from '../webhooks/events.ts'
 import { agentsRoutes } from './routes.ts'
 import { type AgentModels, type Availability, chooseModel } from './rules.ts'
 

@@ -1,14 +1,19 @@
-/** The transcript of an agent: messages of users, the model and its tools, and the events of its work, numbered from 1. */
+/**
+ * The transcript of an agent: messages of users, the model and its tools, and the events of its work, numbered from 1;
+ * and its rendering in pages.
+ */
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import { Type } from 'typebox'
 import { pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
+import { GatewayError } from '../../domain/errors.ts'
 import { agentMessageId, type RunId } from '../../domain/ids.ts'
-import type { PageRequest } from '../../http/page.ts'
+import type { Page, PageRequest } from '../../http/page.ts'
 import { oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { isoTime } from '../../lib/time.ts'
-import type { StoredMessage } from '../../runner/loop/transcript-page.ts'
+import { renderStoredMessage, type StoredMessage, type TranscriptPage } from '../../runner/loop/transcript-page.ts'
+import { runTask } from '../../runner/loop/work-thread.ts'
 import type { AgentMessage } from '../../runner/ports.ts'
 import { type AgentReference, type Creator, type RunReference, readCreator } from './store.ts'
 
@@ -268,4 +273,43 @@ export async function takeNumbers(
     .returning(['messages', 'events'])
     .executeTakeFirstOrThrow()
   return { message: taken.messages - count.messages + 1, event: taken.events - count.events + 1 }
+}
+
+/* Renders pages of messages: small ones at once, those of megabytes on the agents' worker thread. */
+
+/** Characters of stored messages that take less than a few milliseconds to render. */
+const SMALL_PAGE = 256 * 1024
+/** Larger pages that are rendered, or wait for it, at once. */
+const MAX_LARGE_PAGES = 8
+/** A compaction before it takes at most 10 s. */
+const WAIT_MS = 30_000
+const RETRY_AFTER_MS = 1_000
+
+let largePages = 0
+
+type MessagePage = Page<ReturnType<typeof renderStoredMessage>>
+
+/** @returns The page, or its JSON in UTF-8. Rejects with 503 where too many large ones are under way, or it took too long. */
+export async function renderMessages(page: TranscriptPage): Promise<MessagePage | Buffer> {
+  if (sizeOf(page.data) <= SMALL_PAGE) return { ...page, data: page.data.map(renderStoredMessage) }
+  if (largePages >= MAX_LARGE_PAGES) throw overloaded()
+  largePages += 1
+  const signal = AbortSignal.timeout(WAIT_MS)
+  try {
+    const { buffer, byteOffset, byteLength } = await runTask(signal, 'renderTranscriptPage', page)
+    return Buffer.from(buffer, byteOffset, byteLength)
+  } catch (error) {
+    throw signal.aborted ? overloaded(error) : error
+  } finally {
+    largePages -= 1
+  }
+}
+
+function sizeOf(messages: readonly StoredMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + content.length, 0)
+}
+
+function overloaded(cause?: unknown): GatewayError {
+  const message = 'Too many large pages of messages are being rendered; try again, or ask for fewer messages.'
+  return new GatewayError('overloaded', message, { retryAfterMs: RETRY_AFTER_MS, cause })
 }

@@ -1,7 +1,7 @@
 /**
  * Analytics export: writes completions to Parquet files, at least once and with a version, so that a reader can drop what was
  * replaced. It reads closed periods of `created_at`, account by account in the order of IDs; what is written or corrected
- * behind them is marked by the ledger (`late-usage.ts`) and follows in files of its own. Progress is stored after each file.
+ * behind them is marked by the ledger (`ledger/rollups.ts`) and follows in files of its own. Progress is stored after each file.
  */
 import { createHash } from 'node:crypto'
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'

@@ -12,7 +12,6 @@ import type { AccountId } from '../../domain/ids.ts'
 import { fingerprintOf } from '../../domain/json-body.ts'
 import type { FeatureDeps } from '../deps.ts'
 import { type BeginContext, type BeginRequest, type BeginResult, beginIdempotent } from './begin.ts'
-import { createKeyRelease, createLeaseRenewal, type KeyRelease } from './leases.ts'
 import {
   type ErrorFormat,
   lostAnswer,
@@ -22,7 +21,14 @@ import {
   stillRunning,
   tooManyKeys,
 } from './refusals.ts'
-import { type Claim, createStatementQueue, findKeyOfSubject } from './rows.ts'
+import {
+  type Claim,
+  createKeyRelease,
+  createLeaseRenewal,
+  createStatementQueue,
+  findKeyOfSubject,
+  type KeyRelease,
+} from './rows.ts'
 
 /** Maximum number of requests with a key in flight in this process. */
 const MAX_RUNNING_KEYS = 100_000

@@ -1,11 +1,13 @@
 /** `/admin/instances`: the processes of this installation. `/admin/agents`: whether the answering process can run agents. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
-import type { InstanceTable } from '../../db/schema/schema.ts'
+import { pageBy } from '../../db/query.ts'
+import type { Database, InstanceTable } from '../../db/schema/schema.ts'
 import { byId, listPage, PAGE_QUERY, type PageBinding, type PageRequest, pageSchema } from '../../http/page.ts'
 import { isoTime, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
+import { databaseTimeIn } from '../../jobs/sql.ts'
 import type { ListDeps } from '../deps.ts'
-import { listInstances } from './queries.ts'
 
 export interface InstancesDeps extends ListDeps {
   /** An instance that was not seen for longer counts as gone. */
@@ -109,4 +111,39 @@ export function agentsStateRoute({ backend, availability, active }: AgentsStateD
       },
     )
   }
+}
+
+/**
+ * By age.
+ * @param seenWithinMs Instances that were not seen for longer are left out.
+ */
+async function listInstances(
+  db: Kysely<Database>,
+  page: PageRequest,
+  seenWithinMs: number,
+): Promise<readonly InstanceTable[]> {
+  return db
+    .selectFrom('instance')
+    .selectAll()
+    .where('seen_at', '>=', databaseTimeIn(-seenWithinMs))
+    .$call(pageBy('id', page))
+    .execute()
+}
+
+/**
+ * Finds where a process is reached. The address is undefined until it accepts connections.
+ * @returns undefined when it ended, or was not seen for `seenWithinMs`.
+ */
+export async function findAddress(
+  db: Kysely<Database>,
+  id: string,
+  seenWithinMs: number,
+): Promise<{ readonly address: string | undefined } | undefined> {
+  const row = await db
+    .selectFrom('instance')
+    .select('address')
+    .where('id', '=', id)
+    .where('seen_at', '>=', databaseTimeIn(-seenWithinMs))
+    .executeTakeFirst()
+  return row === undefined ? undefined : { address: row.address ?? undefined }
 }

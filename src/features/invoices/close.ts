@@ -10,12 +10,14 @@ import { type AccountId, type IdSource, ledgerId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { billingOf, type InvoiceTerms, NO_TERMS } from './billing.ts'
 import {
+  billingOf,
   type InvoiceDocument,
   type InvoiceEntry,
   type InvoiceLine,
   type InvoiceSection,
+  type InvoiceTerms,
+  NO_TERMS,
   readDocument,
   writeDocument,
 } from './document.ts'

@@ -1,8 +1,14 @@
 /** An invoice as a page to read and to print: one file without script, complete in itself. */
 import { briefUsd, type NanoUsd, usdText } from '../../domain/money.ts'
 import { escapeHtml } from '../../lib/text.ts'
-import type { Party } from './billing.ts'
-import { billingIn, type InvoiceDocument, type InvoiceEntry, type InvoiceSection, invoiceTitle } from './document.ts'
+import {
+  billingIn,
+  type InvoiceDocument,
+  type InvoiceEntry,
+  type InvoiceSection,
+  invoiceTitle,
+  type Party,
+} from './document.ts'
 
 const LOCALE = 'en-GB'
 /** Made for the first page: Node.js then loads its tables of languages, which take 9 MiB. */

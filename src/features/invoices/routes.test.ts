@@ -8,8 +8,8 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf, requireCaller } from '../../http/caller.ts'
 import { createHttpServer } from '../../http/server.ts'
-import { billingOf, type InvoiceTerms } from './billing.ts'
 import { closeInvoices } from './close.ts'
+import { billingOf, type InvoiceTerms } from './document.ts'
 import { invoicesRoutes } from './routes.ts'
 
 const ada = 'acc_ada' as AccountId

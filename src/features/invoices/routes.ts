@@ -13,12 +13,12 @@ import { PAGE_HEADERS } from '../../http/pages/page-headers.ts'
 import { acceptedFormat as acceptedOf } from '../../http/request-headers.ts'
 import { isoTime, oneOf, textOrNull, usd } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
-import type { Party } from './billing.ts'
 import {
   billingIn,
   type InvoiceDocument,
   type InvoiceEntry,
   type InvoiceSection,
+  type Party,
   readDocument,
   renderInvoiceFile,
 } from './document.ts'

@@ -13,11 +13,19 @@ import type { AccountId, KeyId, TeamId, WebhookId } from '../../domain/ids.ts'
 import { limitedKey } from '../../http/caller.ts'
 import type { Requester } from '../../http/request-origin.ts'
 import type { BudgetPort, FeatureDeps, WriteAudit } from '../deps.ts'
-import { loadKeyById } from './active-key.ts'
+import { loadKeyById } from './authenticator.ts'
 import type { ApiKey, KeyRights } from './key.ts'
-import { assertMayChange, inTeam, teamOfNewKey } from './of-teams.ts'
 import { createKey, findKey, type KeyReference, revokeKeys, rotateKey, updateKey } from './queries.ts'
-import { assertAddressList, assertConsistent, assertGrantable, type Granter, grantRights } from './rules.ts'
+import {
+  assertAddressList,
+  assertConsistent,
+  assertGrantable,
+  assertMayChange,
+  type Granter,
+  grantRights,
+  inTeam,
+  teamOfNewKey,
+} from './rules.ts'
 
 const DAY_MS = 24 * 3_600_000
 const SECOND_MS = 1_000

@@ -13,8 +13,8 @@ import { oneOf } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
 import type { ApiKey } from './key.ts'
 import { changeKey, issueKey, type ManageDeps, revokeKey, rotateSecret } from './manage.ts'
-import { findTeam, maySee, visibleTeams } from './of-teams.ts'
 import { createdBy, findKey, KEY_STATUSES, keyDescriber, listKeys, requestsOfLastDay } from './queries.ts'
+import { findTeam, maySee, visibleTeams } from './rules.ts'
 import {
   CreatedKeyView,
   DEFAULT_OVERLAP_SECONDS,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AccountId } from '../../domain/ids.ts'
 import { createLeases, type Leases, MAX_RETURNS } from './leases.ts'
-import type { ScriptCall } from './redis-connection.ts'
+import type { ScriptCall } from './redis.ts'
 import { SCRIPTS } from './redis-scripts.ts'
 
 // Nobody has this account.

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import type { AccountId } from '../../domain/ids.ts'
 import { createInFlight, type InFlight } from '../../lib/collections.ts'
-import type { ScriptCall } from './redis-connection.ts'
+import type { ScriptCall } from './redis.ts'
 import { accountKey, leasesKey, SCRIPTS } from './redis-scripts.ts'
 
 const RENEW_EVERY_MS = 20_000

@@ -10,7 +10,7 @@ import {
 import { type RedisServer, startRedis, temporaryRedis } from '../../../test/support/process/redis-server.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Admission } from './limiter.ts'
-import { checkRedis } from './redis-health.ts'
+import { checkRedis } from './redis.ts'
 import { leasesKey } from './redis-scripts.ts'
 import type { SharedLimiter } from './shared-limiter.ts'
 

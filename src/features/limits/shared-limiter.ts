@@ -16,8 +16,7 @@ import {
   tooMany,
   tooManyAtOnce,
 } from './limiter.ts'
-import { reasonOf, type ScriptCall } from './redis-connection.ts'
-import { type LimitsLog, type RedisHealth, watchRedis } from './redis-health.ts'
+import { type LimitsLog, type RedisHealth, reasonOf, type ScriptCall, watchRedis } from './redis.ts'
 import {
   type AdmitAnswer,
   accountKey,

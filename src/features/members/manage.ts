@@ -1,13 +1,16 @@
-/** Changes of members and invitations, decided by the current roles, one at a time per account. */
+/**
+ * Changes of members and invitations, decided by the current roles, one at a time per account; and who can grant which
+ * role.
+ */
 import type { Transaction } from 'kysely'
 import { disableWebhooksOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BudgetTerms } from '../../domain/budget.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { type Caller, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
+import { type Caller, type Right, type Role, rightsOfRole } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, UserId } from '../../domain/ids.ts'
-import { assertRight } from '../../http/caller.ts'
+import { assertRight, limitedKey } from '../../http/caller.ts'
 import type { Requester } from '../../http/request-origin.ts'
 import type { BudgetPort, EraseContent, FeatureDeps, WriteAudit } from '../deps.ts'
 import {
@@ -18,7 +21,6 @@ import {
   revokeInvitation,
 } from './invitations.ts'
 import { findMember, hasOtherOwner, lockMembers, type Member, removeMember, setRole } from './queries.ts'
-import { assertKeyMayGive, assertMayGive, assertMayManage, lastOwner, notAManager, roleOfKey } from './rules.ts'
 
 const MAX_OPEN_INVITATIONS = 1_000
 
@@ -207,5 +209,63 @@ function unknownInvitation(): GatewayError {
 
 function tooMany(): GatewayError {
   const message = `The account has ${MAX_OPEN_INVITATIONS} open invitations, the maximum. Revoke unused ones.`
+  return new GatewayError('conflict', message)
+}
+
+/* Who can grant which role: nobody more than they have, and only owners change owners. */
+
+const GIVES: Readonly<Record<Role, readonly Role[]>> = {
+  owner: ['owner', 'admin', 'developer', 'billing'],
+  admin: ['admin', 'developer', 'billing'],
+  developer: [],
+  billing: [],
+}
+
+export function mayGive(giver: Role, role: Role): boolean {
+  return GIVES[giver].includes(role)
+}
+
+/** The role in which an API key manages members: admin, since admins create keys with full access; owner with `operator`. */
+export function roleOfKey({ scopes }: Pick<Caller, 'scopes'>): Role {
+  return scopes.has('operator') ? 'owner' : 'admin'
+}
+
+/** Whether `rights` include all rights of the role. */
+export function coversRole(rights: ReadonlySet<Right>, role: Role): boolean {
+  return [...rightsOfRole(role)].every((right) => rights.has(right))
+}
+
+/** Throws 403 where a key lacks a right that the role has. */
+export function assertKeyMayGive({ kind, scopes }: Pick<Caller, 'kind' | 'scopes'>, role: Role): void {
+  if (kind !== 'key' || coversRole(scopes, role)) return
+  const missing = [...rightsOfRole(role)].filter((right) => !scopes.has(right))
+  const message = `This key cannot grant the role '${role}': it does not have the rights ${missing.join(', ')}.`
+  throw new GatewayError('insufficient_scope', message, { param: 'role' })
+}
+
+/** Throws 403 where the giver may not give the role. */
+export function assertMayGive(giver: Role, role: Role): void {
+  if (mayGive(giver, role)) return
+  const message = `${role === 'owner' ? 'Only owners appoint owners' : 'Only owners and admins grant roles'}: you cannot grant the role '${role}'.`
+  throw new GatewayError('insufficient_scope', message, { param: 'role' })
+}
+
+/** Throws 403 where a member of the one role may not change or remove a member of the other. */
+function assertMayManage(actor: Role, target: Role): void {
+  if (mayGive(actor, target)) return
+  const message = target === 'owner' ? 'Only owners change or remove owners.' : NOT_A_MANAGER
+  throw new GatewayError('insufficient_scope', message)
+}
+
+const NOT_A_MANAGER = "Your role in this account does not have the right 'members'."
+
+/** @param caller For a limited key the error says that it is limited. */
+export function notAManager(caller?: Pick<Caller, 'isLimited'>): GatewayError {
+  return caller?.isLimited === true ? limitedKey() : new GatewayError('insufficient_scope', NOT_A_MANAGER)
+}
+
+/** An account that has an owner keeps one. */
+function lastOwner(): GatewayError {
+  const message = 'This is the last owner of the account. Make another member an owner first.'
   return new GatewayError('conflict', message)
 }

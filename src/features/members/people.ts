@@ -12,6 +12,7 @@ import type { AccountId, IdSource, KeyId, UserId } from '../../domain/ids.ts'
 import type { InvitationAnswer, PagePeople } from '../../http/pages/context.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import { findByToken, findOpen, type Invitation, markUsed } from './invitations.ts'
+import { coversRole, mayGive, roleOfKey } from './manage.ts'
 import {
   accountsOf,
   addIdentity,
@@ -28,7 +29,6 @@ import {
   type Person,
   putMember,
 } from './queries.ts'
-import { coversRole, mayGive, roleOfKey } from './rules.ts'
 import { accountsTrusting, type ProvisionedAccounts, provisionedPerson } from './scim/arrival.ts'
 import { applyGroups, type TeamMembers } from './scim/provision.ts'
 import { findUser } from './scim/store.ts'

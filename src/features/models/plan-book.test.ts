@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { markUp } from '../../domain/price/tariff.ts'
 import { buildModelBook } from './book.ts'
-import { markupOf, planBook } from './plan-book.ts'
+import { markupOf, planBook } from './price.ts'
 
 const PRICING = {
   input_per_million: 0.27,

@@ -182,7 +182,7 @@ test('the list shows a whole tariff as the operator would write it', () => {
   assert.deepEqual(tiers, spelledOut.reverse())
 })
 
-const PAGE = readFileSync(new URL('docs/prices.md', import.meta.url), 'utf8')
+const PAGE = readFileSync(new URL('../../../docs/prices.md', import.meta.url), 'utf8')
 
 test('the examples of docs/prices.md cost what they say, under the rule that they name', () => {
   const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(PAGE) ?? []

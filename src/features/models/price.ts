@@ -1,4 +1,7 @@
-/** Converts the decimals of the catalogue and the configuration to exact prices, with their periods. */
+/**
+ * Converts the decimals of the catalogue and the configuration to exact prices, with their periods, and makes the
+ * prices of a plan from them.
+ */
 import { createHash } from 'node:crypto'
 import type {
   CatalogueDiscount,
@@ -8,16 +11,18 @@ import type {
   CatalogueTariff,
   CatalogueTier,
 } from '../../../catalogue/entry.ts'
-import type { PricePeriod } from '../../domain/model.ts'
+import type { Model, ModelBook, PricePeriod } from '../../domain/model.ts'
 import { parseMicroUsd, parseNanoUsd } from '../../domain/money.ts'
 import { tariffText } from '../../domain/price/price.ts'
-import type {
-  DiscountRates,
-  Price,
-  PriceTier,
-  RateOverrides,
-  ServiceTierRates,
-  TokenRates,
+import {
+  type DiscountRates,
+  type Markup,
+  markUp,
+  type Price,
+  type PriceTier,
+  type RateOverrides,
+  type ServiceTierRates,
+  type TokenRates,
 } from '../../domain/price/tariff.ts'
 import { parseIsoTime } from '../../lib/time.ts'
 
@@ -180,4 +185,62 @@ function parseMoment(text: string, bound: 'start' | 'end'): number {
   const at = parseIsoTime(text)
   if (at === undefined) throw new Error(`with ${JSON.stringify(text)}, which is no date.`)
   return DAY.test(text) && bound === 'end' ? at + DAY_MS : at
+}
+
+/* The models as accounts of a plan see them: at its prices, which are those of the providers with its markup. */
+
+interface PlanPrices {
+  readonly markup_percent?: number
+  readonly request_fee_usd?: number
+}
+
+/** Of a plan of the configuration; undefined: none. */
+export function markupOf({ markup_percent: percent = 0, request_fee_usd: fee = 0 }: PlanPrices): Markup | undefined {
+  const ppm = Math.round(percent * PPM_PER_PERCENT)
+  const requestFeeNanoUsd = Math.round(fee * NANO_PER_USD)
+  return ppm === 0 && requestFeeNanoUsd === 0 ? undefined : { ppm, requestFeeNanoUsd }
+}
+
+const PPM_PER_PERCENT = 10_000
+const NANO_PER_USD = 1e9
+
+/** @param markup Undefined: the plan has none. */
+export function planBook(book: ModelBook, markup: Markup | undefined): ModelBook {
+  if (markup === undefined) return book
+  const marked = new WeakMap<Model, Model>() // the book has few models, and the same ones for ever
+  const markedUp = (model: Model): Model => {
+    const known = marked.get(model) ?? withMarkup(model, markup)
+    marked.set(model, known)
+    return known
+  }
+  return {
+    find(id) {
+      const model = book.find(id)
+      return model && markedUp(model)
+    },
+    nearest: book.nearest,
+    get all() {
+      return book.all.map(markedUp)
+    },
+  }
+}
+
+/** Versions name the model itself, whatever alias asked for it, and the version that is raised. */
+export function withMarkup<One extends Model>(model: One, markup: Markup): One {
+  const id = model.aliasOf ?? model.id
+  const sold = new Map<Price, Pick<PricePeriod, 'price' | 'version' | 'base'>>()
+  const sell = (price: Price, version: string) => {
+    const known = sold.get(price)
+    if (known !== undefined) return known
+    const raised = markUp(price, markup)
+    const made = { price: raised, version: priceVersion(`${id} ${version}`, raised), base: { price, version } }
+    sold.set(price, made)
+    return made
+  }
+  const { price, priceVersion: version, pricePeriods } = model
+  const periods = pricePeriods?.map((period) => ({ ...period, ...sell(period.price, period.version) }))
+  const ofPeriods = periods === undefined ? model : { ...model, pricePeriods: periods }
+  if (price === undefined || version === undefined) return ofPeriods
+  const now = sell(price, version)
+  return { ...ofPeriods, price: now.price, priceVersion: now.version, basePrice: now.base }
 }

@@ -18,8 +18,15 @@ import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import { oneOf } from '../../http/wire-fields.ts'
 import { isoTime } from '../../lib/time.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
-import { CodexModelsSchema, codexModels } from './codex-models.ts'
-import { type ListedModel, ListedModelSchema, listModel, listVirtual, modelProviders } from './listed-model.ts'
+import {
+  CodexModelsSchema,
+  codexModels,
+  type ListedModel,
+  ListedModelSchema,
+  listModel,
+  listVirtual,
+  modelProviders,
+} from './listed-model.ts'
 
 /** Names that the three of the message are taken from. */
 const NEAREST_CANDIDATES = 50

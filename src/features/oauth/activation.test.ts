@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type OAuthServer, ORIGIN, sessionOf, startOAuthServer } from '../../../test/support/identity/oauth-server.ts'
 import type { SessionId } from '../../domain/ids.ts'
-import { ADDRESS_LIMIT, ALARM, type AttemptState, countWrong, SESSION_LIMIT } from './brute-force.ts'
+import { ADDRESS_LIMIT, ALARM, type AttemptState, countWrong, SESSION_LIMIT } from './activation.ts'
 import {
   CODE_LIFETIME_MS,
   formatUserCode,

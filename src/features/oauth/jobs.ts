@@ -5,7 +5,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { ADDRESS_LIMIT } from './brute-force.ts'
+import { ADDRESS_LIMIT } from './activation.ts'
 import { deleteTokens } from './tokens.ts'
 
 const MINUTE_MS = 60_000

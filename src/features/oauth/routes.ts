@@ -14,9 +14,8 @@ import { trimEndOf } from '../../lib/text.ts'
 import { type Authority, type OAuthClient, originOf } from './authority.ts'
 import { CODE_LIFETIME_MS, createDeviceCode, formatUserCode, INTERVAL_MS, pollDeviceCode } from './device-codes.ts'
 import { OAuthError, type Parameters, readParameters, toOAuthError } from './oauth-error.ts'
-import { refreshTokens, revokeToken } from './refresh.ts'
 import { parseScopes, SUPPORTED_SCOPES, scopeText } from './scopes.ts'
-import type { IssuedTokens } from './tokens.ts'
+import { type IssuedTokens, refreshTokens, revokeToken } from './tokens.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'

@@ -5,7 +5,7 @@ import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import { type AttemptNote, COMPLETION_CHANNEL } from '../../domain/completion.ts'
 import { ensureFirstAccount } from '../accounts/bootstrap.ts'
 import type { RecordEvent } from '../deps.ts'
-import { eventRecorder } from '../webhooks/record-event.ts'
+import { eventRecorder } from '../webhooks/events.ts'
 import { startRefusalAlerts } from './refusal-alerts.ts'
 
 const HOUR_MS = 3_600_000

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import type { CredentialStatus, DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { callerOf } from '../../http/caller.ts'
-import type { RecentCalls } from './health/recent.ts'
+import type { RecentCalls } from './recent-calls.ts'
 import { providersRoutes } from './routes.ts'
 
 const AT = Date.UTC(2026, 4, 5, 12)

@@ -9,7 +9,7 @@ import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus }
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import { isoTime, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
-import { currentProblem, failureName, isRefused, type RecentCalls } from './health/recent.ts'
+import { currentProblem, failureName, isRefused, type RecentCalls } from './recent-calls.ts'
 
 interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
   /** Of every configured provider, now. */

@@ -4,7 +4,7 @@ import type { Database, ResponseTable } from '../../db/schema/schema.ts'
 import { keyName, type SealerKeys } from '../../db/sealed.ts'
 import type { JobKind } from '../../jobs/job.ts'
 import { pageAfter, resealJob, resealRows } from '../../jobs/reseal.ts'
-import { openContent, sealContent } from './content.ts'
+import { openContent, sealContent } from './store.ts'
 
 interface ResealInput {
   readonly db: Kysely<Database>

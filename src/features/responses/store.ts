@@ -1,13 +1,12 @@
-/** The stored responses of accounts: statements on both databases. Content is sealed before it comes here. */
+/** The stored responses of accounts: their content, which is sealed, and statements on both databases. */
 import { type Kysely, sql } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
-import { keyName, type SealerKeys } from '../../db/sealed.ts'
+import { keyName, type SealerKeys, seal, unseal } from '../../db/sealed.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { MAX_ARRAY_ITEMS } from '../../domain/json-body.ts'
 import { createBatcher } from '../../jobs/batcher.ts'
 import { createStorageRoom } from '../../jobs/storage-room.ts'
-import { openContent, type ResponseContent, type ResponseReference, sealContent } from './content.ts'
 
 /** Statements of one transaction. */
 const BATCH_STATEMENTS = 50
@@ -174,4 +173,49 @@ async function readContents(
     }
   }
   return contents
+}
+
+/*
+ * What a stored response is kept as: sealed with a key of the installation, each for its account and ID alone. Three
+ * lines, since the items of a conversation are joined without being parsed: counts, the response without its output,
+ * the items.
+ */
+
+export interface ResponseContent {
+  /** Items of the request: the first ones; the others are the output. */
+  readonly inputItems: number
+  /** JSON text of the response without its output. */
+  readonly response: string
+  /** JSON texts of the items, joined with commas. */
+  readonly items: string
+}
+
+interface ResponseReference {
+  readonly accountId: AccountId
+  readonly id: string
+}
+
+/** JSON text has no line feed. */
+const LINE = '\n'
+
+export function sealContent(content: ResponseContent, reference: ResponseReference, { current }: SealerKeys) {
+  const { inputItems, response, items } = content
+  return seal([inputItems, response, items].join(LINE), current, placeOf(reference))
+}
+
+/** Undefined when it was sealed with a key that is no longer there. */
+export function openContent(
+  sealed: Uint8Array,
+  reference: ResponseReference,
+  { current, previous }: SealerKeys,
+): ResponseContent | undefined {
+  const place = placeOf(reference)
+  const text = unseal(sealed, current, place) ?? (previous && unseal(sealed, previous, place))
+  if (text === undefined) return undefined
+  const [inputItems = '', response = '', items = ''] = text.split(LINE)
+  return { inputItems: Number(inputItems), response, items }
+}
+
+function placeOf({ accountId, id }: ResponseReference): string {
+  return `response ${accountId} ${id}`
 }

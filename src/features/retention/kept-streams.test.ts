@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import type { IdempotencyTable } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { deleteIdempotencyKeys } from './idempotency.ts'
+import { deleteIdempotencyKeys } from './jobs.ts'
 
 const NOW = 1_760_000_000_000
 const KEEP_MS = 600_000

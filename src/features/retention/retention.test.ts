@@ -10,8 +10,14 @@ import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/s
 import { type AccountId, type AuditId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'
 import { sumCompletions } from '../usage/dimension-sums.ts'
-import { deleteIdempotencyKeys } from './idempotency.ts'
-import { deleteRejections, deleteResponses, deleteTraces, retentionJobs, retireUsage } from './jobs.ts'
+import {
+  deleteIdempotencyKeys,
+  deleteRejections,
+  deleteResponses,
+  deleteTraces,
+  retentionJobs,
+  retireUsage,
+} from './jobs.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

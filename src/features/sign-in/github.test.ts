@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { startGithubFake } from '../../../test/support/agents/github-fake.ts'
 import { comeBack, createTestBrowser, startSignIn } from '../../../test/support/browser/sign-in.ts'
 import { githubProvider } from './github.ts'
-import { createOutbound } from './outbound.ts'
+import { createOutbound } from './provider.ts'
 import { newRoundTrip } from './round-trip.ts'
 
 async function stage(t: TestContext, allowed: readonly string[] = []) {

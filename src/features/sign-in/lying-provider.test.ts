@@ -7,7 +7,7 @@ import { SignJWT } from 'jose'
 import { createTestBrowser, type SignInWorld, startSignIn } from '../../../test/support/browser/sign-in.ts'
 import { type LyingOidc, signingKey, startLyingOidc } from '../../../test/support/identity/lying-oidc.ts'
 import { SignInError } from './failure.ts'
-import { createOutbound, type OutboundLimits } from './outbound.ts'
+import { createOutbound, type OutboundLimits } from './provider.ts'
 
 interface Stage {
   readonly idp: LyingOidc

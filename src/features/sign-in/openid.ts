@@ -21,8 +21,13 @@ import {
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import { type Claims, groupsIn, mayAnyDomain, vouchedIdentity } from './claims.ts'
 import { SignInError, toSignInError } from './failure.ts'
-import { noRequests, type Outbound } from './outbound.ts'
-import type { IdentityProvider, ProviderDeps, ProviderSettings } from './provider.ts'
+import {
+  type IdentityProvider,
+  noRequests,
+  type Outbound,
+  type ProviderDeps,
+  type ProviderSettings,
+} from './provider.ts'
 import type { RoundTrip } from './round-trip.ts'
 
 const SCOPE = 'openid email profile'

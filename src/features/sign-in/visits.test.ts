@@ -4,7 +4,7 @@ import { MEMBER } from '../../../test/support/browser/sign-in.ts'
 import { temporaryDatabase, testIds } from '../../../test/support/database.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { AccountId, UserId } from '../../domain/ids.ts'
-import { auditRefusal, createVisits } from './visits.ts'
+import { auditRefusal, createVisits } from './routes.ts'
 
 test('10 000 completed sign-ins are remembered; beyond that the oldest is evicted [limit: ended-sign-ins]', async (t) => {
   const { db } = await temporaryDatabase(t)

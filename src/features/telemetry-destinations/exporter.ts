@@ -12,8 +12,7 @@ import { checkTarget } from '../../net/guarded-agent.ts'
 import type { ExportCounts } from '../../telemetry/metrics.ts'
 import type { ExportQueue } from '../../telemetry/otlp/queue.ts'
 import type { SendResult } from '../../telemetry/otlp/sender.ts'
-import { extrasOf, headersOf } from './kinds.ts'
-import { type DestinationRow, enabledDestinations, openSecrets, renewSeal } from './store.ts'
+import { type DestinationRow, enabledDestinations, extrasOf, headersOf, openSecrets, renewSeal } from './store.ts'
 
 /** Changes of other processes take effect by then. */
 const REFRESH_MS = 5_000

@@ -12,8 +12,18 @@ import { TARGET_PATTERN } from '../../lib/ip-address.ts'
 import { checkTarget, checkTargetAddresses, type ResolveAddresses } from '../../net/guarded-agent.ts'
 import type { ListDeps, WriteAudit } from '../deps.ts'
 import type { DestinationTester } from './exporter.ts'
-import { checkCredential, DESTINATION_KINDS, type DestinationSecrets, describeKinds, urlOf } from './kinds.ts'
-import { type DestinationRow, listDestinations, openSecrets, placeOf, requireDestination } from './store.ts'
+import {
+  checkCredential,
+  DESTINATION_KINDS,
+  type DestinationRow,
+  type DestinationSecrets,
+  describeKinds,
+  listDestinations,
+  openSecrets,
+  placeOf,
+  requireDestination,
+  urlOf,
+} from './store.ts'
 
 export interface DestinationsDeps extends ListDeps {
   readonly sealer: Sealer

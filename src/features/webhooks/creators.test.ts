@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { openApp } from '../../../test/support/browser/signed-in.ts'
 import { testIds } from '../../../test/support/database.ts'
 import { createKey, FULL_ACCESS } from '../keys/queries.ts'
-import { eventRecorder } from './record-event.ts'
+import { eventRecorder } from './events.ts'
 
 const body = { url: 'https://hooks.example.com/' }
 const born = { now: Date.now, ids: testIds }

@@ -10,8 +10,7 @@ import type { PageRequest } from '../../http/page.ts'
 import { BATCH_ROWS } from '../../jobs/batched-deletion.ts'
 import { enqueueAll } from '../../jobs/queue.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { deliveryIdFloor } from './events.ts'
-import { deliveryJob } from './record-event.ts'
+import { deliveryIdFloor, deliveryJob } from './events.ts'
 
 /** Attempts of each delivery in a list, and of a single one. */
 const MAX_LISTED_ATTEMPTS = 12

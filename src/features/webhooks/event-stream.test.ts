@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { AWAY, HOME, openWebhookApi, type WebhookApi } from '../../../test/support/webhooks/webhook-api.ts'
 import { type AccountId, createIdSource, type EventId } from '../../domain/ids.ts'
-import { createEventReader, EVENTS_AT_ONCE, isEventId, LOOK_BACK_MS } from './event-stream.ts'
+import { createEventReader, EVENTS_AT_ONCE, isEventId, LOOK_BACK_MS } from './event-routes.ts'
 
 interface Block {
   readonly id: string | undefined

@@ -7,9 +7,8 @@ import type { OpenedDatabase } from '../../db/database.ts'
 import type { UsageAlertTable } from '../../db/schema/schema.ts'
 import { createIdSource } from '../../domain/ids.ts'
 import type { RecordEvent } from '../deps.ts'
-import { recordAlertEvents, recordBudgetAlerts } from './alert-events.ts'
-import { forgetEvents, KEEP_MS } from './jobs.ts'
-import { eventRecorder } from './record-event.ts'
+import { eventRecorder } from './events.ts'
+import { forgetEvents, KEEP_MS, recordAlertEvents, recordBudgetAlerts } from './jobs.ts'
 
 /** December 2026. */
 const MONTH = (2026 - 1970) * 12 + 11

@@ -5,7 +5,7 @@ import { type AccountId, type AgentId, createIdSource, type IdSource } from '../
 import type { BeginDeps } from '../../../src/features/agents/lifecycle.ts'
 import { endRun, failure, type RunClaim, type RunEnding, startRun } from '../../../src/features/agents/run.ts'
 import { findAgent, lastRunOf } from '../../../src/features/agents/store.ts'
-import { eventRecorder } from '../../../src/features/webhooks/record-event.ts'
+import { eventRecorder } from '../../../src/features/webhooks/events.ts'
 import { type AppForTests, openApp } from '../browser/signed-in.ts'
 
 export const ORDER = {

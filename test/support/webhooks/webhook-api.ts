@@ -1,5 +1,4 @@
 /** The API of webhooks over a real database, without the work that delivers; each answer is held against the document. */
-
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -9,10 +8,9 @@ import { SCOPES, type Scope } from '../../../src/domain/identity/caller.ts'
 import { invalidCredential } from '../../../src/domain/identity/credential.ts'
 import { type AccountId, createIdSource } from '../../../src/domain/ids.ts'
 import type { NewEvent } from '../../../src/features/deps.ts'
-import { createPace, eventsRoutes } from '../../../src/features/webhooks/event-routes.ts'
-import { eventStreamRoute } from '../../../src/features/webhooks/event-stream.ts'
+import { createPace, eventStreamRoute, eventsRoutes } from '../../../src/features/webhooks/event-routes.ts'
+import { eventRecorder } from '../../../src/features/webhooks/events.ts'
 import type { MailRules } from '../../../src/features/webhooks/recipients.ts'
-import { eventRecorder } from '../../../src/features/webhooks/record-event.ts'
 import { deliveryRoutes, webhooksRoutes } from '../../../src/features/webhooks/routes.ts'
 import { createWebhookSecrets } from '../../../src/features/webhooks/secrets.ts'
 import { type Authenticate, callerOf, requireCaller } from '../../../src/http/caller.ts'

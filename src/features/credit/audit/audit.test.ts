@@ -13,8 +13,7 @@ import type { Account } from '../../accounts/queries.ts'
 import { retireUsage } from '../../retention/jobs.ts'
 import { sumCompletions } from '../../usage/dimension-sums.ts'
 import type { FindingKind } from './finding.ts'
-import { renderAudit } from './outcome.ts'
-import { runAudit } from './run.ts'
+import { renderAudit, runAudit } from './run.ts'
 import { createAudit, findAudit, listFindings, type StoredAudit } from './store.ts'
 
 test('a ledger that nobody has touched has no findings: corrections, refunds, debits, months, holds, invoices', async (t) => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { auditedLedger, seedMonths } from '../../../../test/support/ledger/audited-ledger.ts'
 import { createIdSource } from '../../../domain/ids.ts'
 import { createMetrics } from '../../../telemetry/metrics.ts'
-import { eventRecorder } from '../../webhooks/record-event.ts'
+import { eventRecorder } from '../../webhooks/events.ts'
 import { auditEverything, auditJobs } from './run.ts'
 import { auditStatus } from './store.ts'
 

@@ -8,17 +8,19 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
+import { type Static, Type } from 'typebox'
 import { findFirstAccount } from '../../../db/first-account.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId } from '../../../domain/ids.ts'
+import type { LedgerAuditData } from '../../../domain/webhook-event.ts'
+import { isoTime, nullable, oneOf } from '../../../http/wire-fields.ts'
 import { type JobKind, weekly } from '../../../jobs/job.ts'
 import type { FeatureDeps, RecordEvent } from '../../deps.ts'
 import { type AccountAudit, type AccountDeps, accountStepper, beginAccount } from './account.ts'
 import { createPriceBook } from './charges.ts'
-import type { Finding } from './finding.ts'
+import { FINDING_KINDS, type Finding, type FindingKind } from './finding.ts'
 import type { Seal } from './ledger-page.ts'
-import { tellFindings } from './outcome.ts'
 import {
   type AuditScope,
   countFindings,
@@ -27,6 +29,7 @@ import {
   findAudit,
   findLatestAudit,
   knownAllowances,
+  listFindings,
   MAX_KEPT_OF_A_KIND,
   type StoredAudit,
   saveAudit,
@@ -215,4 +218,71 @@ export async function auditEverything(
     await db.transaction().execute((inside) => tellFindings(inside, ended, { ...input, accountId }))
   }
   return ended
+}
+
+/* Renders an audit for the command line, the API and the webhook event. */
+
+const time = (description: string) => Type.String({ description: `ISO 8601 UTC. ${description}` })
+
+const FindingView = Type.Object({
+  account_id: Type.String(),
+  kind: Type.Unsafe<FindingKind>({ type: 'string', description: Object.keys(FINDING_KINDS).join(', ') }),
+  subject: Type.String({ description: 'ID of the ledger entry, completion, key, hour, day or invoice.' }),
+  expected: Type.String({ description: 'Value that the audit computed; amounts in nano-dollars.' }),
+  actual: Type.String({ description: 'Stored value.' }),
+})
+
+export const AuditView = Type.Object({
+  status: oneOf(['partial', 'complete']),
+  cursor: nullable<string>('string', 'Send it as `cursor` to continue a partial audit.'),
+  started_at: time('Time of the audited snapshot.'),
+  ended_at: nullable<string>('string', 'ISO 8601 UTC.'),
+  accounts: Type.Integer({ description: 'Number of audited accounts.' }),
+  rows: Type.Integer({ description: 'Number of ledger entries and completions read.' }),
+  findings_count: Type.Integer(),
+  findings: Type.Array(FindingView),
+})
+
+/** The most findings in one answer or table. */
+export const MAX_LISTED = 1_000
+
+export async function renderAudit(db: Kysely<Database>, audit: StoredAudit): Promise<Static<typeof AuditView>> {
+  const { progress, endedAt } = audit
+  const findings = await listFindings(db, audit.id, MAX_LISTED)
+  return {
+    status: endedAt === undefined ? 'partial' : 'complete',
+    cursor: endedAt === undefined ? audit.id : null,
+    started_at: isoTime(audit.startedAt),
+    ended_at: endedAt === undefined ? null : isoTime(endedAt),
+    accounts: progress.accounts,
+    rows: progress.rows,
+    findings_count: countFindings(progress),
+    findings: findings.map(renderFinding),
+  }
+}
+
+function renderFinding({ accountId, ...finding }: Finding): Static<typeof FindingView> {
+  return { account_id: accountId, ...finding }
+}
+
+const TOLD_FINDINGS = 20
+
+/** Sends an event to the first account, which is the operator's, if an audit of all accounts has findings. */
+async function tellFindings(
+  db: Kysely<Database>,
+  audit: StoredAudit,
+  { recordEvent, accountId }: { readonly recordEvent: RecordEvent; readonly accountId: AccountId },
+): Promise<void> {
+  const findings = await listFindings(db, audit.id, TOLD_FINDINGS)
+  const data: LedgerAuditData = {
+    audit_id: audit.id,
+    started_at: isoTime(audit.startedAt),
+    ended_at: isoTime(audit.endedAt ?? audit.startedAt),
+    accounts: audit.progress.accounts,
+    rows: audit.progress.rows,
+    findings_count: countFindings(audit.progress),
+    counts: audit.progress.counts,
+    findings: findings.map(renderFinding),
+  }
+  await recordEvent(db, { accountId, type: 'ledger.audit', data })
 }

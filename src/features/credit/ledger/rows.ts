@@ -17,6 +17,7 @@ import type { NanoUsd } from '../../../domain/money.ts'
 import { chargeNanoUsd, usageDetailText } from '../../../domain/price/price.ts'
 import { canonicalJson } from '../../../lib/json.ts'
 import type { KnownBudget } from './batch-budgets.ts'
+import type { UsageSum } from './rollups.ts'
 import {
   type AccountState,
   type AlertRow,
@@ -31,7 +32,6 @@ import {
   type PriorCharge,
 } from './state.ts'
 import type { EntryKey, HoldUnit, KeyedEntry, LedgerEntry, NewEntry } from './unit.ts'
-import type { UsageSum } from './usage-sums.ts'
 
 const DEFAULT_THRESHOLDS_TEXT = JSON.stringify(DEFAULT_ALERT_THRESHOLDS)
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { readLine, splitLines } from '../../../lib/checked-line.ts'
 import { createSpoolLog, type Segment, type SpoolLogOptions, type WriteBytes, writeAt } from './log.ts'
+import { readLine, splitLines } from './records.ts'
 
 async function openLog(t: TestContext, over: Partial<SpoolLogOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'turnpike-log-'))

@@ -8,7 +8,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
-import { createLineWriter, type LineWriter } from '../../../lib/checked-line.ts'
+import { createLineWriter, type LineWriter } from './records.ts'
 
 export interface SpoolLogOptions {
   readonly directory: string

@@ -2,7 +2,6 @@
 import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { AccountId, CompletionId } from '../../../domain/ids.ts'
-import { readLine, splitLines } from '../../../lib/checked-line.ts'
 import { isRecord, parseJson } from '../../../lib/json.ts'
 import {
   CHECKPOINT_FILE,
@@ -15,7 +14,7 @@ import {
   spoolRoot,
 } from './directory.ts'
 import { type Checkpoint, chainNext, chainStart, type LogState, type Seal } from './log.ts'
-import { parseRecord, type SpoolRecord } from './records.ts'
+import { parseRecord, readLine, type SpoolRecord, splitLines } from './records.ts'
 
 export interface SpoolContent {
   /** Undefined: unreadable. */

@@ -17,18 +17,22 @@ import {
   removeUser,
   unknownResource,
 } from './provision.ts'
-import { applyPatch, attributeOf, parseFilter, type Resource, ScimError } from './resource.ts'
 import {
+  applyPatch,
+  attributeOf,
   ENTERPRISE_USER,
   ERROR,
   GROUP,
   LIST,
   MAX_RESULTS,
+  parseFilter,
   RESOURCE_TYPES,
+  type Resource,
   SCHEMAS,
+  ScimError,
   SERVICE_PROVIDER_CONFIG,
   USER,
-} from './schemas.ts'
+} from './resource.ts'
 import {
   findGroup,
   findUser,

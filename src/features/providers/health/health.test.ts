@@ -4,8 +4,14 @@ import { type TestContext, test } from 'node:test'
 import { temporaryDatabase } from '../../../../test/support/database.ts'
 import { type AttemptNote, COMPLETION_CHANNEL } from '../../../domain/completion.ts'
 import type { ProviderCredentialId } from '../../../domain/ids.ts'
-import { currentProblem, failureName, isRefused, type RecentCalls, recentCalls } from './recent.ts'
-import { startProviderHealthRecorder } from './recorder.ts'
+import {
+  currentProblem,
+  failureName,
+  isRefused,
+  type RecentCalls,
+  recentCalls,
+  startProviderHealthRecorder,
+} from '../recent-calls.ts'
 
 const START = Date.UTC(2026, 10, 24, 12, 30)
 const HOUR_MS = 3_600_000

@@ -20,8 +20,7 @@ import { webhookBodyOf, webhookEventOf } from '../events.ts'
 import { type MailRules, mayReceiveMail, recipientOf } from '../recipients.ts'
 import type { WebhookSecrets } from '../secrets.ts'
 import type { Answer, Attempt, Delivery } from './delivery.ts'
-import { sendMail } from './email.ts'
-import { messageOf, slackPayload } from './message.ts'
+import { messageOf, sendMail, slackPayload } from './message.ts'
 
 /** Attempts without a response by then are released, and another process repeats them. */
 const STOP_GRACE_MS = 8_000

@@ -15,8 +15,7 @@ import type {
 } from '../../../db/schema/schema.ts'
 import type { Job } from '../../../jobs/job.ts'
 import { databaseNow, isListed, listRows, numberAt, textAt } from '../../../jobs/sql.ts'
-import type { EventRow } from '../events.ts'
-import type { DeliveryJob } from '../record-event.ts'
+import type { DeliveryJob, EventRow } from '../events.ts'
 
 /** One start of a job. */
 export interface DeliveryStart {
@@ -39,7 +38,7 @@ export interface Delivery extends DeliveryStart {
   >
 }
 
-/** @param job Of the kind `DELIVER`, as `record-event.ts` makes them: it is named after the delivery and its round. */
+/** @param job Of the kind `DELIVER`, as `events.ts` makes them: it is named after the delivery and its round. */
 export function deliveryStart(job: Job): DeliveryStart {
   const { id, attempt, name, payload } = job
   return {

@@ -170,7 +170,7 @@ function victim(t: TestContext, place: string) {
     import { createJobRunner } from ${url('../../../jobs/runner.ts')}
     import { onReach } from ${url('../../../lib/crash-point.ts')}
     import { webhookJobs } from ${url('../jobs.ts')}
-    import { eventRecorder } from ${url('../record-event.ts')}
+    import { eventRecorder } from ${url('../events.ts')}
     import { createDeliverer } from ${url('./deliverer.ts')}
     onReach((point) => point === 'after_webhook_post' && process.kill(process.pid, 'SIGKILL'))
     const { db, batch } = await openLocation(${JSON.stringify(place)})

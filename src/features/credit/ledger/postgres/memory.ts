@@ -5,6 +5,7 @@ import type { AccountId, CompletionId, KeyId } from '../../../../domain/ids.ts'
 import type { NanoUsd } from '../../../../domain/money.ts'
 import type { EntryRef, HoldKey, KeyRef, LedgerTransaction, RowRef } from '../apply-batch.ts'
 import type { BudgetReads } from '../batch-budgets.ts'
+import { addCorrection, addToHours, type UsageSum } from '../rollups.ts'
 import type { NewHold, OfAccount } from '../rows.ts'
 import {
   type AccountState,
@@ -17,7 +18,6 @@ import {
   type PriorCharge,
 } from '../state.ts'
 import type { EntryKey, HoldUnit, KeyedEntry } from '../unit.ts'
-import { addCorrection, addToHours, type UsageSum } from '../usage-sums.ts'
 
 /** All rows that the units of a batch need. Rows that are not in it do not exist in the database. */
 export interface BatchData {

@@ -3,7 +3,7 @@ import type { PostgresClient, PostgresRows } from '../../../../db/postgres/clien
 import type { RunningEstimate } from '../../../../domain/credit.ts'
 import type { AccountId } from '../../../../domain/ids.ts'
 import { type HoldKey, type LoadedAccount, type LoadedKey, WriteConflict } from '../apply-batch.ts'
-import { copyLate, LATE_AFTER_MS, MARKED_AFTER_MS, markLate } from '../late-usage.ts'
+import { copyLate, daysOf, LATE_AFTER_MS, MARKED_AFTER_MS, markLate, type UsageSum } from '../rollups.ts'
 import {
   ACCOUNT_COLUMNS,
   ALERTS,
@@ -23,7 +23,6 @@ import {
   whole,
 } from '../rows.ts'
 import { type AccountState, CREATED, type KeyState } from '../state.ts'
-import { daysOf, type UsageSum } from '../usage-sums.ts'
 import { CREATE_WINDOWS, movedWindows, UPDATE_WINDOWS_IF_UNCHANGED } from './budgets.ts'
 import type { BatchWrites, OpenHold } from './memory.ts'
 import { insertion, insertionsTogether, listsOf, type RowsStatement, rowsOf, send } from './statement.ts'

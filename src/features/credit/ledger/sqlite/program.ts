@@ -20,7 +20,18 @@ import {
   type LoadedKey,
   WriteConflict,
 } from '../apply-batch.ts'
-import { copyLate, LATE_AFTER_MS, MARKED_AFTER_MS, markLate } from '../late-usage.ts'
+import {
+  addCorrection,
+  addToHours,
+  type CountedUsage,
+  copyLate,
+  daysOf,
+  LATE_AFTER_MS,
+  MARKED_AFTER_MS,
+  markLate,
+  type UsageSum,
+  type UsageSums,
+} from '../rollups.ts'
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
@@ -52,7 +63,6 @@ import {
 } from '../rows.ts'
 import { type AccountState, CREATED, type HoldState, type KeyState, type PriorCharge } from '../state.ts'
 import type { Outcome, Unit } from '../unit.ts'
-import { addCorrection, addToHours, type CountedUsage, daysOf, type UsageSum, type UsageSums } from '../usage-sums.ts'
 import { budgetReads, writeWindows } from './budgets.ts'
 import { unitsOf, type WireBatch } from './store.ts'
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ORDER, openAgentApi } from '../../../test/support/agents/agents.ts'
 import { MAX_ARGUMENT_BYTES, MAX_CALLS, MAX_TEXT_BYTES } from '../../runner/loop/limits.ts'
 import type { StoredMessage, TranscriptPage } from '../../runner/loop/transcript-page.ts'
-import { renderMessages } from './message-page.ts'
+import { renderMessages } from './transcript.ts'
 
 /** An answer as large as one may be, in characters that double when they are rendered as JSON. */
 const ANSWER = JSON.stringify({

@@ -3,9 +3,8 @@ import { channel } from 'node:diagnostics_channel'
 import { type TestContext, test } from 'node:test'
 import { testIds } from '../../../test/support/database.ts'
 import { openCreditFixture } from '../../../test/support/ledger/credit-service.ts'
-import type { AttemptNote, AttemptOutcome } from '../../domain/completion.ts'
-import { COMPLETION_CHANNEL } from '../../domain/completion.ts'
-import { MAX_REMEMBERED, watchCredentialStatuses } from './upkeep.ts'
+import { type AttemptNote, type AttemptOutcome, COMPLETION_CHANNEL } from '../../domain/completion.ts'
+import { MAX_REMEMBERED, watchCredentialStatuses } from './store.ts'
 
 async function setUp(t: TestContext) {
   const { db, account, clock, now } = await openCreditFixture(t)
