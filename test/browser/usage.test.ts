@@ -228,7 +228,7 @@ interface Speed {
 }
 
 test('speed and errors are loaded when shown, name their days, and lead to the failures', async (t) => {
-  const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, colorScheme: 'dark' })
+  const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true })
   await title(page, 'Spend by model').waitFor()
   await page.waitForLoadState('networkidle')
   const asked: string[] = []
