@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { performanceHours } from '../src/db/migrations/0027-0032.ts'
+import { performanceDays } from '../src/db/migrations/0033-0042.ts'
 import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
 
 export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const
@@ -129,8 +130,13 @@ function rowOf(index: number, { count, now }: Pick<Filling, 'count' | 'now'>): r
   ]
 }
 
-/** Recreates the hourly counts of all accounts, as the migration that adds the table does. */
-const PERFORMANCE = ['delete from performance_hour', ...performanceHours.slice(1)]
+/** Recreates the counts of all accounts by hour and day, as the migrations that add the tables do. */
+const PERFORMANCE = [
+  'delete from performance_hour',
+  ...performanceHours.slice(1),
+  'delete from performance_day',
+  ...performanceDays.slice(1),
+]
 
 interface Sums {
   readonly table: 'usage_rollup' | 'usage_hour'

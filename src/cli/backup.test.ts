@@ -218,6 +218,7 @@ test('a backup of an earlier schema is migrated', async (t) => {
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
+  '0042-performance-days': 'drop table performance_day',
   '0041-raise-ends': 'drop index budget_raise_unalerted; alter table budget_raise drop column end_alerted',
   '0040-analytics-exports': 'drop table analytics_export; drop table analytics_export_late',
   '0023-budgets': `drop table budget; drop table budget_window; drop table budget_raise; drop table budget_alert;

@@ -35,12 +35,13 @@ import {
   contentCapture,
   keyRotation,
   markup,
+  performanceDays,
   pullRequests,
   raiseEnds,
   rejectionsOfNobody,
   teamTags,
   usageDimensions,
-} from './migrations/0033-0040.ts'
+} from './migrations/0033-0042.ts'
 import { budgets } from './migrations/budgets.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { provisioning } from './migrations/provisioning.ts'
@@ -96,6 +97,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0039-pull-requests', statements: pullRequests },
   { name: '0040-analytics-exports', statements: analyticsExports },
   { name: '0041-raise-ends', statements: raiseEnds },
+  { name: '0042-performance-days', statements: performanceDays },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -20,6 +20,7 @@ const TENANT_TABLES = [
   'usage_late',
   'rejection',
   'performance_hour',
+  'performance_day',
   'key_spending',
   'budget',
   'budget_window',

@@ -27,6 +27,7 @@ export const MOVED_TABLES: readonly string[] = [
   'rejection',
   'provider_hour',
   'performance_hour',
+  'performance_day',
   'ledger',
   'ledger_entry_key',
   'ledger_audit',

@@ -38,6 +38,7 @@ export interface Database {
   readonly rejection: RejectionTable
   readonly provider_hour: ProviderHourTable
   readonly performance_hour: PerformanceHourTable
+  readonly performance_day: PerformanceDayTable
   readonly price_version: PriceVersionTable
   readonly provider_credential: identity.ProviderCredentialTable
   readonly guardrail: identity.GuardrailTable
@@ -251,6 +252,11 @@ export interface PerformanceHourTable {
   /** See `bucketOf`; 0 for counts. */
   bucket: number
   count: number
+}
+
+/** Sums of whole days since 1970-01-01 UTC: what the hours of a day have, or less of it. */
+export interface PerformanceDayTable extends Omit<PerformanceHourTable, 'hour'> {
+  day: number
 }
 
 /** The progress of an export of completions, by its name in the configuration. */

@@ -115,6 +115,8 @@ async function deletePerformance(db: Kysely<Database>, beforeHour: number): Prom
     .execute()
   let deleted = 0
   for (const { account_id: accountId, hour } of old) {
+    const day = Math.floor(hour / 24)
+    await db.deleteFrom('performance_day').where('account_id', '=', accountId).where('day', '=', day).execute()
     const deleting = db.deleteFrom('performance_hour').where('account_id', '=', accountId).where('hour', '=', hour)
     deleted += Number((await deleting.executeTakeFirst()).numDeletedRows)
   }

@@ -1,5 +1,5 @@
 /**
- * Counts completions by hour, model and provider, with histograms of their times, for reports of speed and reliability.
+ * Counts completions by hour and day, model and provider, with histograms of their times, for reports of speed and reliability.
  * The counts are added to the database every few seconds; what it does not accept is dropped.
  */
 import { type Insertable, type Kysely, sql } from 'kysely'
@@ -13,6 +13,7 @@ const WRITE_AFTER_MS = 2_000
 const ROWS_PER_STATEMENT = 500
 
 type Row = Insertable<Database['performance_hour']>
+type DayRow = Insertable<Database['performance_day']>
 type Counted = Pick<
   CompletionRecord,
   'accountId' | 'model' | 'provider' | 'createdAt' | 'status' | 'stream' | 'firstByteMs' | 'durationMs' | 'attemptLog'
@@ -51,13 +52,12 @@ function count(sums: Map<string, Row>, record: Counted): void {
   }
 }
 
-/** In the order of the key, in which processes that write the same rows wait for one another. */
+/** The hours first: reports read a day from its hours until its sums are as much. */
 async function addSums(db: Kysely<Database>, sums: ReadonlyMap<string, Row>): Promise<void> {
-  const rows = [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row)
-  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+  for (const rows of inPieces(sums)) {
     await db
       .insertInto('performance_hour')
-      .values(rows.slice(from, from + ROWS_PER_STATEMENT))
+      .values(rows)
       .onConflict((conflict) =>
         conflict
           .columns(['account_id', 'hour', 'model', 'provider', 'measure', 'bucket'])
@@ -65,6 +65,33 @@ async function addSums(db: Kysely<Database>, sums: ReadonlyMap<string, Row>): Pr
       )
       .execute()
   }
+  for (const rows of inPieces(byDay(sums.values()))) {
+    await db
+      .insertInto('performance_day')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['account_id', 'day', 'model', 'provider', 'measure', 'bucket'])
+          .doUpdateSet({ count: sql<number>`performance_day.count + excluded.count` }),
+      )
+      .execute()
+  }
+}
+
+/** In the order of the key, in which processes that write the same rows wait for one another. */
+function* inPieces<Row>(sums: ReadonlyMap<string, Row>): Generator<readonly Row[]> {
+  const rows = [...sums].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row)
+  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) yield rows.slice(from, from + ROWS_PER_STATEMENT)
+}
+
+function byDay(rows: Iterable<Row>): ReadonlyMap<string, DayRow> {
+  const sums = new Map<string, DayRow>()
+  for (const { hour, ...row } of rows) {
+    const day = Math.floor(hour / 24)
+    const name = [row.account_id, day, row.model, row.provider, row.measure, row.bucket].join(' ')
+    sums.set(name, { ...row, day, count: row.count + (sums.get(name)?.count ?? 0) })
+  }
+  return sums
 }
 
 /** Times to the first byte are those of streams: an answer in one piece has its first byte with its last. */

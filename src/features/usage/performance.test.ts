@@ -6,10 +6,12 @@ import { testIds } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { performanceHours } from '../../db/migrations/0027-0032.ts'
+import { performanceDays } from '../../db/migrations/0033-0042.ts'
 import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
-import { startPerformanceRecorder } from './performance-recorder.ts'
+import { deleteTraces } from '../retention/jobs.ts'
+import { addPerformance, startPerformanceRecorder } from './performance-recorder.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
 
@@ -168,6 +170,128 @@ test('the migration counts what was there before as the recorder does', async (t
   assert.deepEqual((await get()).body.groups, [])
   for (const statement of performanceHours.slice(1)) await sql.raw(statement).execute(database.db)
   assert.deepEqual((await get('include=hours')).body, before)
+})
+
+/** The same ones for each seed: of ten days, models, providers, outcomes and times. */
+function mixed(seed: number, count: number, until: number): readonly CompletionRecord[] {
+  const statuses = ['completed', 'completed', 'completed', 'failed', 'incomplete', 'client_left'] as const
+  return Array.from({ length: count }, (_, index) => {
+    const spread = ((seed * 7_919 + index + 1) * 2_654_435_761) % 4_294_967_296
+    const firstByteMs = spread % 3 === 0 ? undefined : spread % 1_013
+    return completionRecord({
+      createdAt: until - (spread % (10 * DAY_MS)),
+      model: `m${(spread >>> 7) % 3}`,
+      provider: `p${(spread >>> 11) % 2}`,
+      status: statuses[(spread >>> 5) % statuses.length] ?? 'completed',
+      stream: firstByteMs !== undefined,
+      firstByteMs,
+      durationMs: (spread >>> 3) % 9_001,
+    })
+  })
+}
+
+/** Midnights of some time zones, single hours, and what begins or ends within an hour. */
+function periods(now: number): readonly string[] {
+  const midnight = now - (now % DAY_MS)
+  const offsets = [0, -8, 5.5, 14].map((hours) => hours * HOUR_MS)
+  const lengths = [31, 4, 1].map((days) => days * DAY_MS)
+  return offsets.flatMap((offset) =>
+    [midnight + DAY_MS, midnight - 3 * DAY_MS].flatMap((end) =>
+      lengths.map((length) => `period_start=${iso(end - offset - length)}&period_end=${iso(end - offset)}`),
+    ),
+  )
+}
+
+test('groups of days are exactly those of their hours, late completions and deleted hours included', async (t) => {
+  const { database, clock, get } = await setUp(t)
+  const { db } = database
+  const answers = async () => {
+    const bodies: unknown[] = []
+    for (const period of periods(clock.now)) {
+      for (const rest of ['group_by=model', 'group_by=provider&include=hours']) {
+        const { status, body } = await get(`${period}&${rest}`)
+        assert.equal(status, 200)
+        bodies.push(body)
+      }
+    }
+    return bodies
+  }
+  const fromHoursAlone = async () => {
+    const days = await db.selectFrom('performance_day').selectAll().execute()
+    assert.notEqual(days.length, 0)
+    await db.deleteFrom('performance_day').execute()
+    const bodies = await answers()
+    for (let at = 0; at < days.length; at += 500) {
+      await db
+        .insertInto('performance_day')
+        .values(days.slice(at, at + 500))
+        .execute()
+    }
+    return bodies
+  }
+  await recordCompletions(database, mixed(1, 400, clock.now))
+  assert.deepEqual(await answers(), await fromHoursAlone())
+  await addPerformance(db, mixed(2, 60, clock.now)) // late ones, of days that are long over
+  assert.deepEqual(await answers(), await fromHoursAlone())
+  const later = clock.now + 30 * DAY_MS
+  await deleteTraces({ db, now: () => later, signal: new AbortController().signal })
+  const { day } = await db.selectFrom('performance_day').select('day').orderBy('day').executeTakeFirstOrThrow()
+  assert.ok(day >= Math.floor(later / DAY_MS) - 35, `day ${day} is deleted with its hours`)
+  assert.deepEqual(await answers(), await fromHoursAlone())
+})
+
+test('whole days are read from their sums, and from their hours where the sums lack something', async (t) => {
+  const { database, clock, get } = await setUp(t)
+  const { db } = database
+  const midnight = clock.now - (clock.now % DAY_MS)
+  const at = (hours: number, model: string) =>
+    completionRecord({ createdAt: midnight + hours * HOUR_MS, model, durationMs: 10 })
+  await recordCompletions(database, [at(-47, 'a'), at(-23, 'a'), at(-22, 'a'), at(1, 'a')])
+  const durations = async (start: number, end: number) => {
+    const period = `period_start=${iso(midnight + start * HOUR_MS)}&period_end=${iso(midnight + end * HOUR_MS)}`
+    const { groups } = (await get(period)).body
+    return groups.map(({ key, requests, duration_ms }: { key: string; requests: number; duration_ms: unknown }) => [
+      key,
+      requests,
+      duration_ms === null ? 'none' : 'known',
+    ])
+  }
+  await db.deleteFrom('performance_hour').where('measure', '=', 'duration').execute()
+  assert.deepEqual(await durations(-48, 0), [['a', 3, 'known']])
+  assert.deepEqual(await durations(-47, 0), [['a', 3, 'known']])
+  assert.deepEqual(await durations(-23, 1), [['a', 2, 'none']])
+  assert.deepEqual(await durations(0, 2), [['a', 1, 'none']])
+  const row = { account_id: 'acc_a' as AccountId, provider: 'p', measure: 'requests', bucket: 0, count: 1 } as const
+  const hour = Math.floor(midnight / HOUR_MS) - 5
+  await db // as a process of the release before `performance_day` does
+    .insertInto('performance_hour')
+    .values({ ...row, hour, model: 'b' })
+    .execute()
+  assert.deepEqual(await durations(-24, 0), [
+    ['a', 2, 'none'],
+    ['b', 1, 'none'],
+  ])
+  assert.deepEqual(await durations(-48, -24), [['a', 1, 'known']])
+})
+
+test('the migration sums the days that were there before as the recorder does', async (t) => {
+  const { database, clock } = await setUp(t)
+  const { db } = database
+  const days = () =>
+    db
+      .selectFrom('performance_day')
+      .selectAll()
+      .orderBy('day')
+      .orderBy('model')
+      .orderBy('provider')
+      .orderBy('measure')
+      .orderBy('bucket')
+      .execute()
+  await recordCompletions(database, mixed(3, 100, clock.now))
+  const recorded = await days()
+  await db.deleteFrom('performance_day').execute()
+  for (const statement of performanceDays.slice(1)) await sql.raw(statement).execute(db)
+  assert.deepEqual(await days(), recorded)
 })
 
 test('a period is at most 31 days, and the scope is usage:read [limit: performance-period]', async (t) => {

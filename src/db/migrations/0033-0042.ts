@@ -150,3 +150,21 @@ export const raiseEnds: readonly string[] = [
   'alter table budget_raise add column end_alerted integer not null default 0 check (end_alerted in (0, 1))',
   'create index budget_raise_unalerted on budget_raise (ends_at) where end_alerted = 0',
 ]
+
+/** The sums of `performance_hour` by day: written after the hours, from which days that lack something are read. */
+const performanceDay = `create table performance_day (
+  account_id text not null,
+  day integer not null check (day >= 0),
+  model text not null,
+  provider text not null,
+  measure text not null,
+  bucket integer not null check (bucket >= 0),
+  count integer not null check (count > 0),
+  primary key (account_id, day, model, provider, measure, bucket)
+) strict, without rowid`
+
+const ofWhatIsThere = `insert into performance_day (account_id, day, model, provider, measure, bucket, count)
+select account_id, hour / 24, model, provider, measure, bucket, sum(count)
+from performance_hour group by 1, 2, 3, 4, 5, 6`
+
+export const performanceDays: readonly string[] = [performanceDay, ofWhatIsThere]
