@@ -4,8 +4,9 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createListener, type Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Role } from './app/background-work.ts'
-import { shrinkHeap } from './app/heap.ts'
 import type { ProviderSummary } from './app/provider-list.ts'
 import type { App } from './app.ts'
 import { reloadable } from './config/load.ts'
@@ -202,4 +203,15 @@ async function listenForMetrics({ server: { host, metrics_port: first } }: Confi
   await listening(server, { host, port: first === 0 ? 0 : first + number - 1 })
   server.unref()
   return server
+}
+
+/**
+ * Collects the garbage of this thread and returns memory to the system. Blocks the thread for tens of milliseconds, so
+ * call it only while idle.
+ */
+export function shrinkHeap(): void {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  setFlagsFromString('--no-expose-gc')
+  if (typeof collect === 'function') collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }

@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
-import { teamRolesOf } from '../db/team-roles.ts'
+import { teamRolesOf } from '../db/shared-queries.ts'
 import { agentReference } from '../domain/agent.ts'
 import { activeCapture } from '../domain/capture/settings.ts'
 import { storedPolicies } from '../domain/data-policy.ts'

@@ -11,13 +11,14 @@ import type { Config } from '../config/schema.ts'
 import { treeOfJson } from '../config/source-tree.ts'
 import { MODEL_SCHEMA } from '../config/upstream-schemas.ts'
 import { type SchemaNode, validate } from '../config/validate.ts'
-import { findFirstAccount } from '../db/first-account.ts'
 import type { Database } from '../db/schema/schema.ts'
+import { findFirstAccount } from '../db/shared-queries.ts'
 import type { IdSource } from '../domain/ids.ts'
 import { auditWriter } from '../features/audit/log.ts'
 import { buildModelBook } from '../features/models/book.ts'
-import { type CatalogueChanges, catalogueChanges } from '../features/stored-settings/catalogue-changes.ts'
 import {
+  type CatalogueChanges,
+  catalogueChanges,
   openCatalogue,
   type PublishedCatalogue,
   storeCatalogue,

@@ -1,9 +1,8 @@
 /** The facts about providers that operators see besides their health: which can be configured, and the source of each. */
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import type { Config } from '../config/schema.ts'
-import type { ProviderKind } from '../features/providers/kinds.ts'
 import { currentProblem, isRefused, type RecentCalls } from '../features/providers/recent-calls.ts'
-import type { ProviderSource } from '../features/providers/routes.ts'
+import type { ProviderKind, ProviderSource } from '../features/providers/routes.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import { PROVIDERS, resolveProvider } from '../providers/index.ts'
 

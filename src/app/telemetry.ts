@@ -1,13 +1,21 @@
-/** Composes the export of traces, metrics and logs. Without a receiver no exporter is loaded, and requests have no trace. */
+/**
+ * Composes the export of traces, metrics and logs, and the accounts' own destinations of traces. Without a receiver no
+ * exporter is loaded, and requests have no trace.
+ */
+
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
+import { deriveKeys } from '../config/secret.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import { createSealer } from '../db/sealed.ts'
 import type { RequestTrace, Tracing, TracingSwitch } from '../domain/trace.ts'
-import { forwardLines } from '../telemetry/log.ts'
+import type { ListDeps, WriteAudit } from '../features/deps.ts'
+import { createDestinationExporter, type DestinationExporter } from '../features/telemetry-destinations/exporter.ts'
+import { telemetryDestinationsRoutes } from '../features/telemetry-destinations/routes.ts'
+import { createGuardedAgent } from '../net/guarded-agent.ts'
+import { forwardLines, type Log } from '../telemetry/log.ts'
 import type { ExportCounts, Metrics } from '../telemetry/metrics.ts'
 import type { Runtime } from './runtime.ts'
-import {
-  createTelemetryDestinations,
-  type DestinationsInput,
-  type TelemetryDestinations,
-} from './telemetry-destinations.ts'
 
 export interface Telemetry {
   /** The tracing switch for code that begins requests. */
@@ -144,4 +152,46 @@ async function startMetrics(input: TelemetryInput, metrics: Pick<Metrics, 'read'
   const { now } = runtime
   const resource = createResource(describe(input))
   return startMetricsExport({ endpoint, sender, intervalMs, resource, version, read: metrics.read, now, onFailure })
+}
+
+/* Composes telemetry destinations: their API, and the export of accounts' traces. */
+
+interface DestinationsInput {
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly config: Config
+  readonly log: Log
+  readonly version: string
+  /** The secret of the installation. */
+  readonly secret: Uint8Array
+}
+
+interface TelemetryDestinations extends Pick<DestinationExporter, 'add' | 'counts'> {
+  /** Adds the routes below `/v1`. */
+  addApiRoutes(app: FastifyInstance, deps: ListDeps & { readonly writeAudit: WriteAudit }): Promise<void>
+  close(): Promise<void>
+}
+
+/** @param onNeeded Called when the first destination is added and when the last one is removed. */
+function createTelemetryDestinations(
+  input: DestinationsInput,
+  onNeeded: (isNeeded: boolean) => Promise<void>,
+): TelemetryDestinations {
+  const { database, config, log, version } = input
+  const { db } = database
+  const { allow_private_networks: allowPrivateNetworks } = config.telemetry
+  const sealer = createSealer(deriveKeys(input, 'telemetry destinations'))
+  const agent = createGuardedAgent({ allowPrivateNetworks, connections: 2 })
+  const exporter = createDestinationExporter({ db, sealer, version, agent, allowPrivateNetworks, log, onNeeded })
+  exporter.refresh().catch((error: unknown) => log.warn({ err: error }, 'telemetry destinations could not be read'))
+  return {
+    add: exporter.add,
+    counts: exporter.counts,
+    async addApiRoutes(app, deps) {
+      await app.register(telemetryDestinationsRoutes({ ...deps, sealer, exporter, allowPrivateNetworks }))
+    },
+    async close() {
+      await exporter.close()
+      await agent.destroy()
+    },
+  }
 }

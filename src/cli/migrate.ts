@@ -2,15 +2,13 @@
  * `turnpike migrate` brings the database to the schema of this release; `turnpike migrate-to-postgres` moves an
  * installation from its SQLite file to PostgreSQL.
  */
-
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { OpenOptions } from '../db/database.ts'
 import type { DialectName } from '../db/dialect.ts'
 import { migrate as applyMigrations, MIGRATIONS, pendingMigrations, planMigrations } from '../db/migrate.ts'
 import { WAITING } from '../db/migrations/locks.ts'
-import type { Compared } from '../db/move/compare.ts'
-import { moveDatabase } from '../db/move/move.ts'
+import { type Compared, moveDatabase } from '../db/move/move.ts'
 import { databaseFile, databaseLocation, openDatabase } from '../db/open.ts'
 import { appliedMigrations, openExclusive } from '../db/sqlite/offline.ts'
 import { spoolDirectories } from '../features/credit/spool/directory.ts'

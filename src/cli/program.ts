@@ -352,17 +352,17 @@ function addChecks(program: Command): void {
     .description('print the settings in force and where each comes from, without secrets')
     .argument('[path]', 'a setting or a section, such as server.port')
     .option('--json', 'print JSON')
-    .action(lazily(() => import('./config-explain.ts'), 'configExplain'))
+    .action(lazily(() => import('./config-commands.ts'), 'configExplain'))
   config
     .command('diff')
     .description('print what another configuration file would change')
     .argument('<file>', 'the other configuration file')
     .option('--json', 'print JSON')
-    .action(lazily(() => import('./config-explain.ts'), 'configDiff'))
+    .action(lazily(() => import('./config-commands.ts'), 'configDiff'))
   config
     .command('export')
     .description('print the models and providers that are stored in the database as YAML, without keys')
-    .action(lazily(() => import('./config-export.ts'), 'configExport'))
+    .action(lazily(() => import('./config-commands.ts'), 'configExport'))
   program
     .command('doctor')
     .description('check everything that the gateway needs, and suggest fixes')

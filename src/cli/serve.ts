@@ -11,11 +11,10 @@ import { createKey, FULL_ACCESS } from '../features/keys/queries.ts'
 import { BrokenInvariant } from '../lib/crash-point.ts'
 import { type Service, startService } from '../main.ts'
 import { type OpenedLog, openLog } from '../telemetry/log.ts'
-import { type BannerFacts, bannerText } from './banner.ts'
 import { loadCliConfig } from './configuration.ts'
 import { listenForCommands } from './control-socket.ts'
 import { openLedger } from './database.ts'
-import { explainStartError } from './start-errors.ts'
+import { type BannerFacts, bannerText, explainStartError } from './start-messages.ts'
 
 export interface ServeOptions {
   readonly config?: string

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { readSecretFile } from './secret-files.ts'
+import { readSecretFile } from './secret.ts'
 import { childOf, isSet, overlay, type SourceNode } from './source-tree.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

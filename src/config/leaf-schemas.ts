@@ -1,5 +1,5 @@
 /**
- * Schemas of single values. `format` names a check of `formats.ts`; messages never show values that are `writeOnly`.
+ * Schemas of single values. `format` names a check of `validate.ts`; messages never show values that are `writeOnly`.
  */
 import { type TProperties, Type } from 'typebox'
 

@@ -17,7 +17,7 @@ import {
 import { originsOf } from './explain.ts'
 import { readOtel } from './otel-variables.ts'
 import { CONFIG_SCHEMA_TREE, type Config, type FileConfig, mergePlans, RELOADABLE } from './schema.ts'
-import { readSecretFiles } from './secret-files.ts'
+import { readSecretFiles } from './secret.ts'
 import { ConfigError, emptyTree, originOf, overlay, problemText, type SourceNode } from './source-tree.ts'
 import { validate } from './validate.ts'
 import { readYaml, type YamlSource } from './yaml-source.ts'

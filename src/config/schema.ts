@@ -6,7 +6,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import type { StoredKind } from '../domain/stored-setting.ts'
 import { count, secret, section, text } from './leaf-schemas.ts'
 import type { OtelSettings } from './otel-variables.ts'
-import { FILE_SUFFIX, isSecretText } from './secret-files.ts'
+import { FILE_SUFFIX, isSecretText } from './secret.ts'
 import {
   ACCOUNTS_SCHEMA,
   AGENTS_SCHEMA,

@@ -14,14 +14,18 @@ import {
   tariffs,
 } from './migrations/0009-0015.ts'
 import {
+  attribution,
+  budgets,
   dataPolicies,
   providerCredentials,
+  provisioning,
   requestApis,
   storedResponseBytes,
   storedResponses,
   storedSettings,
-} from './migrations/0016-0020.ts'
-import { attribution, teams, telemetryDestinations } from './migrations/0021-0025.ts'
+  teams,
+  telemetryDestinations,
+} from './migrations/0016-0026.ts'
 import {
   guardrails,
   payments,
@@ -42,9 +46,7 @@ import {
   teamTags,
   usageDimensions,
 } from './migrations/0033-0042.ts'
-import { budgets } from './migrations/budgets.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
-import { provisioning } from './migrations/provisioning.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
 

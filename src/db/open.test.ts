@@ -16,7 +16,7 @@ import type { AccountId } from '../domain/ids.ts'
 import type { OpenedDatabase } from './database.ts'
 import { DatabaseError, databaseFailure } from './failure.ts'
 import { openDatabase } from './open.ts'
-import { MAX_WAITING_MESSAGES } from './sqlite/thread.ts'
+import { MAX_WAITING_MESSAGES } from './sqlite/driver.ts'
 
 const OPEN_MODULE = new URL('./open.ts', import.meta.url).href
 

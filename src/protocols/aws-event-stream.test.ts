@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EventStreamCodec, Int64 } from '@smithy/eventstream-codec'
 import fc from 'fast-check'
-import { createAwsEventStreamDecoder } from './aws-event-stream.ts'
-import { createDecoder } from './framing.ts'
+import { createAwsEventStreamDecoder, createDecoder } from './framing.ts'
 import { type Frame, ProviderError } from './protocol.ts'
 
 const utf8 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')

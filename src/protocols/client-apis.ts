@@ -2,10 +2,10 @@
 import { messagesApi } from './anthropic-messages/client/index.ts'
 import type { ClientApi } from './client-api.ts'
 import { chatCompletionsApi } from './openai-chat/client/index.ts'
-import { completionsApi } from './openai-completions/client.ts'
-import { embeddingsApi } from './openai-embeddings/client.ts'
+import { completionsApi } from './openai-completions.ts'
+import { embeddingsApi } from './openai-embeddings.ts'
 import { responsesApi } from './openai-responses/client/index.ts'
-import { rerankApi } from './rerank/client.ts'
+import { rerankApi } from './rerank.ts'
 
 const CLIENT_APIS: readonly ClientApi[] = [
   chatCompletionsApi,

@@ -8,7 +8,6 @@ import type { ChatMessage, Citable, ContentPart, FilePart, ImagePart, ToolCall }
 import { GatewayError } from '../domain/errors.ts'
 import type { Price } from '../domain/price/tariff.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
-import { createUniqueNames, type UniqueNames } from '../lib/unique-names.ts'
 import { CACHE_LIFETIME_PARAM, cacheBreakpoint, isCachingPriced } from './body-fields.ts'
 import { unsupportedContent } from './parameters.ts'
 
@@ -310,4 +309,66 @@ function completeGroups<Context>({ groups, system, format, settings }: Grouping<
 function trimEnd({ content }: AssistantGroup): void {
   const last = content.at(-1)
   if (typeof last?.['text'] === 'string') last['text'] = last['text'].trimEnd()
+}
+
+/** Names that do not repeat: one that is taken gets the next number that is free. */
+export interface UniqueNames {
+  /**
+   * Takes `name`, or where that is taken `stem` with the lowest free number from 2 on. In constant time on average, however
+   * often a stem comes.
+   */
+  take(name: string, stem: string): string
+}
+
+/** @param before What precedes the number. @param after What follows it. */
+export function createUniqueNames(before: string, after = ''): UniqueNames {
+  const taken = new Set<string>()
+  /** By stem: all lower numbers are taken. */
+  const nextNumbers = new Map<string, number>()
+  return {
+    take(name, stem) {
+      let unique = name
+      if (taken.has(unique)) {
+        let number = nextNumbers.get(stem) ?? 2
+        do {
+          unique = `${stem}${before}${number}${after}`
+          number += 1
+        } while (taken.has(unique))
+        nextNumbers.set(stem, number)
+      }
+      taken.add(unique)
+      return unique
+    },
+  }
+}
+
+/** Content of a `data:` URL (RFC 2397). */
+export interface DataUrl {
+  /** Lower-case, without parameters; '' when absent. */
+  readonly mediaType: string
+  base64(): string
+  /** Read as UTF-8. */
+  text(): string
+}
+
+/** Ignores parameters, and keeps invalid escapes as text. Undefined for other URLs. */
+export function readDataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(',')
+  if (comma < 0 || !/^data:/i.test(url)) return undefined
+  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).split(';')
+  const isBase64 = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')
+  const data = url.slice(comma + 1)
+  return {
+    mediaType: mediaType.trim().toLowerCase(),
+    base64: () => (isBase64 ? data : Buffer.from(unescapeUrl(data)).toString('base64')),
+    text: () => (isBase64 ? Buffer.from(data, 'base64').toString('utf8') : unescapeUrl(data)),
+  }
+}
+
+function unescapeUrl(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

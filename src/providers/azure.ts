@@ -1,6 +1,6 @@
 import type { ForwardedFields } from '../protocols/body-fields.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings.ts'
 import { openaiResponses } from '../protocols/openai-responses/index.ts'
 import type { UpstreamProtocol } from '../protocols/protocol.ts'
 import type { Authorize, Provider, ProviderSettings } from './provider.ts'

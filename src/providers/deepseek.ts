@@ -1,5 +1,5 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { openaiCompletions } from '../protocols/openai-completions/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /**

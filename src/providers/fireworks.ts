@@ -1,7 +1,7 @@
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { openaiCompletions } from '../protocols/openai-completions/index.ts'
-import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
-import { rerank } from '../protocols/rerank/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings.ts'
+import { rerank } from '../protocols/rerank.ts'
 import { bearer, type Provider } from './provider.ts'
 
 /** Models are named `accounts/…/models/…`. */

@@ -1,10 +1,10 @@
 /** The registry of providers, the protocols that the configuration can name, and their resolution with an operator's entry. */
 import { trimEndOf } from '../lib/text.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { openaiCompletions } from '../protocols/openai-completions/index.ts'
-import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings.ts'
 import { openaiResponses } from '../protocols/openai-responses/index.ts'
-import { rerank } from '../protocols/rerank/index.ts'
+import { rerank } from '../protocols/rerank.ts'
 import { alibaba } from './alibaba.ts'
 import { anthropic } from './anthropic.ts'
 import { azure } from './azure.ts'

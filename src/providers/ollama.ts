@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../domain/chat.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
-import { openaiCompletions } from '../protocols/openai-completions/index.ts'
-import { openaiEmbeddings } from '../protocols/openai-embeddings/index.ts'
+import { openaiCompletions } from '../protocols/openai-completions.ts'
+import { openaiEmbeddings } from '../protocols/openai-embeddings.ts'
 import { unsupportedContent } from '../protocols/parameters.ts'
 import { bearer, type Provider } from './provider.ts'
 

@@ -4,7 +4,7 @@ import type { BudgetWindow } from '../../domain/budget.ts'
 import { type NanoUsd, parseNanoUsd, usdText } from '../../domain/money.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 import type { ImportDraft, ImportedBudget } from './draft.ts'
-import { wholeNumber } from './litellm-models.ts'
+import { wholeNumber } from './litellm-deployments.ts'
 
 /** Of LiteLLM: all models, or those of the team. */
 const ANY_MODEL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models', '*'])

@@ -2,8 +2,7 @@
 import { CATALOGUE } from '../../../catalogue/index.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
 import type { ImportDraft, ImportedModel } from './draft.ts'
-import { wholeNumber } from './litellm-models.ts'
-import { settingText } from './litellm-providers.ts'
+import { settingText, wholeNumber } from './litellm-deployments.ts'
 
 const MAX_FALLBACKS = 10
 

@@ -2,8 +2,7 @@
 import { parse } from 'yaml'
 import { isRecord, type Json } from '../../lib/json.ts'
 import { addDeployment, catalogueEntry, createDraft, type ImportDraft } from './draft.ts'
-import { modelFacts, routingWeight } from './litellm-models.ts'
-import { parseModelName, providerOf } from './litellm-providers.ts'
+import { modelFacts, parseModelName, providerOf, routingWeight } from './litellm-deployments.ts'
 import { importRouting, listOf } from './litellm-routing.ts'
 
 /** Throws where the text is not YAML, or no mapping. */

@@ -16,9 +16,8 @@ import {
   usageChunk,
 } from '../../../test/support/providers/answers.ts'
 import { type FakeProvider, type Script, startFakeProvider } from '../../../test/support/providers/fake-provider.ts'
-import { streamAnswer } from './answer.ts'
 import { keyBearer } from './auth/bearer.ts'
-import { converse } from './chat.ts'
+import { converse, streamAnswer } from './chat.ts'
 import { createClient } from './client.ts'
 
 let provider: FakeProvider

@@ -7,7 +7,7 @@ import { isUnencrypted, parseServerUrl } from '../option-values.ts'
 import { dollars } from '../output.ts'
 import { configFolder, type Machine } from './auth/private-files.ts'
 import { parseProfileName } from './auth/profiles.ts'
-import { clockText } from './auth/sign-in-screen.ts'
+import { clockText } from './login.ts'
 
 const home = makeHome()
 after(() => home.remove())

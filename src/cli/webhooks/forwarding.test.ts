@@ -10,7 +10,7 @@ import { freePort } from '../../../test/support/process/free-port.ts'
 import { hexSignature, mintWebhookSecret, webhookKey } from '../../domain/webhook-signature.ts'
 import { keyBearer } from '../remote/auth/bearer.ts'
 import type { Target } from '../remote/target.ts'
-import { createForwarder, type ForwarderOptions, localWebhookSecret, type Receipt } from './forwarding.ts'
+import { createForwarder, type ForwarderOptions, localWebhookSecret, type Receipt } from './listen.ts'
 
 const SECRET = mintWebhookSecret((size) => new Uint8Array(size).fill(7))
 const EVENT = { id: 'evt_1', type: 'webhook.test', body: '{"event_id":"evt_1","type":"webhook.test","data":"ö"}' }

@@ -1,17 +1,26 @@
 /** `turnpike webhooks listen`: prints an account's events on this machine, or posts them to a receiver under development. */
 
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { styleText } from 'node:util'
+import { Agent } from 'undici'
 import { WEBHOOK_EVENT_TYPES } from '../../domain/webhook-event.ts'
-import { webhookKey } from '../../domain/webhook-signature.ts'
-import { isRecord, parseJson } from '../../lib/json.ts'
+import { mintWebhookSecret, signWebhook, webhookKey } from '../../domain/webhook-signature.ts'
+import { DEADLINE_MS, post } from '../../features/webhooks/deliver/attempt.ts'
+import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { wrongUsage } from '../option-values.ts'
 import { jsonLine, note, plainLine } from '../output.ts'
-import { configFolder } from '../remote/auth/private-files.ts'
-import { createClient } from '../remote/client.ts'
-import { CONNECTION_NOTES, untilStopped } from '../remote/event-stream.ts'
+import {
+  configFolder,
+  isOpenToOthers,
+  readPrivateFile,
+  withLock,
+  writePrivateFile,
+} from '../remote/auth/private-files.ts'
+import { type Client, createClient } from '../remote/client.ts'
+import { CONNECTION_NOTES, readStream, type StreamWatcher, untilStopped } from '../remote/event-stream.ts'
+import { reasonOf } from '../remote/http.ts'
 import { chooseTarget, type RemoteOptions, type Target } from '../remote/target.ts'
-import { type FeedEvent, followEvents } from './event-feed.ts'
-import { createForwarder, type Forwarder, localWebhookSecret, type Receipt } from './forwarding.ts'
 
 export interface ListenOptions extends RemoteOptions {
   readonly forward?: URL
@@ -185,4 +194,162 @@ function summaryOf({ events, delivered, failed }: Counts, isForwarding: boolean)
 /** Returns the local time, as in the receiver's log. */
 function clock(): string {
   return new Date().toTimeString().slice(0, 8)
+}
+
+/* Receives an account's events across reconnects, without gaps. It does not know how events are used. */
+
+export interface FeedEvent {
+  readonly id: string
+  readonly type: string
+  /** Body of the webhook, unchanged. */
+  readonly body: string
+}
+
+export interface Feed extends StreamWatcher {
+  readonly client: Client
+  /** The next event is read when this resolves. */
+  readonly onEvent: (event: FeedEvent) => Promise<void>
+}
+
+/** IDs of recent events, which a server may repeat after a reconnect. */
+const REMEMBERED_IDS = 20_000
+
+/** Sorts before every ID of an event: the starting position of an account without events. */
+const BEFORE_ALL = `evt_${'0'.repeat(22)}`
+
+interface Position {
+  lastId: string
+  /** The newest event before the start; it and older ones are skipped. */
+  readonly firstId: string
+  readonly known: Set<string>
+}
+
+/** Resolves when `signal` aborts. Rejects when the first connection fails, or the server rejects a later one. */
+export async function followEvents(feed: Feed): Promise<void> {
+  try {
+    const position = await startingPosition(feed.client)
+    await readStream({
+      ...feed,
+      path: '/events/stream',
+      lastEventId: () => position.lastId,
+      onFrame: async ({ data }) => take(feed, position, data),
+    })
+  } catch (error) {
+    if (!feed.signal.aborted) throw error
+  }
+}
+
+/** Starts after the newest event, so that no event is missed even if the first connection is lost before any arrives. */
+async function startingPosition(client: Client): Promise<Position> {
+  const page = await client.get('/events?limit=1')
+  const events: readonly unknown[] = isRecord(page) && Array.isArray(page['data']) ? page['data'] : []
+  const [newest] = events
+  const firstId = (isRecord(newest) ? idOf(newest['id']) : undefined) ?? BEFORE_ALL
+  return { lastId: firstId, firstId, known: new Set() }
+}
+
+/** Returns an ID that fits into a header. */
+function idOf(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined
+}
+
+async function take({ onEvent }: Feed, position: Position, body: string): Promise<undefined> {
+  const event = parseJson(body)
+  const id = isRecord(event) ? idOf(event['event_id']) : undefined
+  if (!isRecord(event) || id === undefined) return
+  // an event that was committed late has an older ID than the events before it
+  if (id > position.lastId) position.lastId = id
+  if (id <= position.firstId || position.known.has(id)) return
+  position.known.add(id)
+  const [oldest] = position.known
+  if (position.known.size > REMEMBERED_IDS && oldest !== undefined) position.known.delete(oldest)
+  await onEvent({ id, type: textOf(event['type']), body })
+}
+
+/*
+ * Posts events to a receiver on the developer's machine, with the signature and the rules of the server's deliveries.
+ */
+
+export interface ForwarderOptions {
+  readonly url: URL
+  readonly secret: string
+  /** Aborts deliveries in flight. */
+  readonly signal: AbortSignal
+  readonly userAgent: string
+  readonly deadlineMs?: number
+}
+
+export interface Receipt {
+  /** HTTP status; undefined: no response. */
+  readonly status: number | undefined
+  readonly durationMs: number
+  /** As in the delivery log; undefined: success. */
+  readonly error: string | undefined
+  /** Start of the response body. */
+  readonly text: string
+}
+
+interface Forwarder {
+  /** Never rejects. */
+  send(event: FeedEvent): Promise<Receipt>
+  close(): Promise<void>
+}
+
+export function createForwarder({ url, secret, signal, userAgent, ...rest }: ForwarderOptions): Forwarder {
+  // a separate agent, since a proxy of the environment cannot reach this machine
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+  const options = { signal, deadlineMs: rest.deadlineMs ?? DEADLINE_MS }
+  return {
+    async send({ id, body: text }) {
+      const startedAt = performance.now()
+      const body = Buffer.from(text)
+      const signature = signWebhook({ id, timestamp: Math.floor(Date.now() / 1_000), body, secrets: [secret] })
+      const headers = { 'content-type': 'application/json', 'user-agent': userAgent, ...signature }
+      const answer = await post(agent, { url, headers, body }, options).catch(unexpected)
+      return { ...answer, text: answer.text ?? '', durationMs: Math.round(performance.now() - startedAt) }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function unexpected(error: unknown): { readonly status: undefined; readonly error: string; readonly text: undefined } {
+  return { status: undefined, error: reasonOf(error), text: undefined }
+}
+
+/*
+ * Secrets of `webhooks listen`. They belong to this machine, unknown to servers, and stay the same, so that a receiver under
+ * development is configured once.
+ */
+
+/** Returns the secret of a profile or, for a key, of the server's address. Creates it on first use. */
+export function localWebhookSecret(folder: string, { profile, url }: Target): Promise<string> {
+  const path = join(folder, 'webhook-secrets.json')
+  const owner = profile?.name ?? url
+  return withLock(`${path}.lock`, async () => {
+    const all = await readAll(path)
+    const known = all.get(owner)
+    if (known !== undefined) return known
+    const secret = mintWebhookSecret(randomBytes)
+    await writePrivateFile(path, `${JSON.stringify(Object.fromEntries(all.set(owner, secret)), null, 2)}\n`)
+    return secret
+  })
+}
+
+async function readAll(path: string): Promise<Map<string, string>> {
+  const text = await readPrivateFile(path)
+  if (text === undefined) return new Map()
+  if (await isOpenToOthers(path)) {
+    throw new Error(`Other users can read ${path}, which contains secrets. Delete it: the command creates new ones.`)
+  }
+  const value = parseJson(text)
+  const entries = isRecord(value) ? Object.entries(value) : undefined
+  const all = entries?.flatMap(([owner, secret]) => (isSecret(secret) ? [[owner, secret] as const] : []))
+  if (all === undefined || all.length !== entries?.length) {
+    throw new Error(`${path} is invalid. Delete it: the command creates new secrets.`)
+  }
+  return new Map(all)
+}
+
+function isSecret(value: unknown): value is string {
+  return typeof value === 'string' && webhookKey(value) !== undefined
 }

@@ -5,7 +5,6 @@ import type { OpenedDatabase, PostgresOptions } from '../database.ts'
 import { DatabaseError } from '../failure.ts'
 import type { Database } from '../schema/schema.ts'
 import type { PostgresClient } from './client.ts'
-import { postgresDialect } from './dialect.ts'
 import { listenForChanges, type PostgresListener } from './listener.ts'
 import {
   createPostgres,
@@ -13,6 +12,7 @@ import {
   IDLE_IN_TRANSACTION_TIMEOUT_MS,
   LOCK_TIMEOUT_MS,
   type PostgresPool,
+  postgresDialect,
   runBatch,
   STATEMENT_TIMEOUT_MS,
 } from './pool.ts'

@@ -12,14 +12,14 @@ import type { CompletionStatus, RecordedApi, UsageSource } from '../../domain/co
 import type { AccountId, CompletionId, DeviceId, InvitationId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type * as agents from './agents.ts'
-import type * as budgets from './budgets.ts'
 import type * as identity from './identity.ts'
+import type * as budgets from './money.ts'
 import type * as money from './money.ts'
 import type * as webhooks from './webhooks.ts'
 
 export type * from './agents.ts'
-export type * from './budgets.ts'
 export type * from './identity.ts'
+export type * from './money.ts'
 export type * from './money.ts'
 export type * from './webhooks.ts'
 

@@ -1,7 +1,10 @@
 /**
- * Kysely over the two database threads. Selects outside transactions go to the reader, which sees everything that was
- * committed before it was asked; everything else goes to the writer.
+ * Kysely over the two database threads, and the main thread's end of them. Selects outside transactions go to the
+ * reader, which sees everything that was committed before it was asked; everything else goes to the writer.
  */
+
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -11,9 +14,8 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { invalidText } from '../failure.ts'
-import type { QueryRows, SqlValue } from './message.ts'
-import type { DatabaseThread, Writer } from './thread.ts'
+import { databaseFailure, databaseUnavailable, invalidText } from '../failure.ts'
+import type { DatabaseReply, DatabaseRequest, QueryRows, SqlValue, ThreadOptions } from './message.ts'
 
 interface RoutedConnection extends DatabaseConnection {
   /** Whether this connection holds the writer thread. */
@@ -97,4 +99,129 @@ function isRouted(connection: DatabaseConnection): connection is RoutedConnectio
 function toResult<Row>(result: QueryRows | undefined): QueryResult<Row> {
   const rows = (result?.rows ?? []) as Row[]
   return result?.changes === undefined ? { rows } : { rows, numAffectedRows: BigInt(result.changes) }
+}
+
+/*
+ * The main thread's end of a database thread: sends messages, matches replies, reports its death, and queues for the
+ * writer.
+ */
+
+/** Unanswered messages of a thread. Beyond it new ones fail at once with `database_unavailable`. */
+export const MAX_WAITING_MESSAGES = 20_000
+
+export interface ThreadEvents {
+  /** Another connection changed the file. Called only after a `watch` message. */
+  readonly onChanged: () => void
+  /** The thread ended unexpectedly. Everything that waited for it was rejected. */
+  readonly onDeath: (error: Error) => void
+}
+
+export interface DatabaseThread {
+  /** Answers come in the order of the requests. */
+  send(request: DatabaseRequest): Promise<QueryRows | undefined>
+  /** Runs a program and resolves with its result. */
+  run(name: string, payload: unknown): Promise<unknown>
+  /** Closes the connection after everything sent before; resolves when the thread has ended. */
+  close(): Promise<void>
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+export function startThread(options: ThreadOptions, events: ThreadEvents): DatabaseThread {
+  const worker = new Worker(new URL(`./worker${extname(import.meta.url)}`, import.meta.url), {
+    workerData: options,
+    execArgv: [], // the process's own flags may be about its entry point
+    name: `database ${options.role}`,
+  })
+  const waiting = new Map<number, Waiting>()
+  let lastId = 0
+  let ended: Error | undefined
+  const post = (request: DatabaseRequest): Promise<unknown> => {
+    if (ended !== undefined) return Promise.reject(databaseUnavailable(ended))
+    if (waiting.size >= MAX_WAITING_MESSAGES)
+      return Promise.reject(databaseUnavailable(new Error('The queue for the database is full.')))
+    const id = ++lastId
+    return new Promise((resolve, reject) => {
+      worker.postMessage({ ...request, id })
+      waiting.set(id, { resolve, reject })
+    })
+  }
+  // The thread answers nothing else but to a program.
+  const send = (request: DatabaseRequest) => post(request) as Promise<QueryRows | undefined>
+  let death: Error | undefined
+  worker.on('error', (error: unknown) => {
+    death = error instanceof Error ? error : new Error(String(error))
+  })
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      const expected = ended !== undefined
+      ended ??= death ?? new Error(`The database's ${options.role} thread ended.`)
+      rejectAll(waiting, ended)
+      resolve()
+      if (!expected) events.onDeath(ended)
+    })
+  })
+  worker.on('message', (reply: DatabaseReply) => {
+    if ('event' in reply) events.onChanged()
+    else settle(waiting, reply)
+  })
+  const close = () => {
+    if (ended === undefined) send({ kind: 'close' }).catch(() => undefined)
+    ended ??= new Error('The database is closed.')
+    return exited
+  }
+  return { send, run: (name, payload) => post({ kind: 'program', name, payload }), close }
+}
+
+function settle(waiting: Map<number, Waiting>, reply: Extract<DatabaseReply, { id: number }>): void {
+  const entry = waiting.get(reply.id)
+  waiting.delete(reply.id)
+  if ('failure' in reply) entry?.reject(databaseFailure(reply.failure))
+  else entry?.resolve(reply.result)
+}
+
+function rejectAll(waiting: Map<number, Waiting>, error: Error): void {
+  for (const { reject } of waiting.values()) reject(databaseUnavailable(error))
+  waiting.clear()
+}
+
+/** The queue of the writer thread: first come, first served; a transaction holds the thread until it ends. */
+interface Writer {
+  /** Outside transactions: queued until no transaction holds the thread. */
+  send(request: DatabaseRequest): Promise<QueryRows | undefined>
+  /** A program is a transaction of its own, queued like a single statement. */
+  run(name: string, payload: unknown): Promise<unknown>
+  /** Resolves when the caller holds the thread exclusively; it must `release` it. */
+  hold(): Promise<void>
+  /** For the holder of the thread. */
+  sendHeld(request: DatabaseRequest): Promise<QueryRows | undefined>
+  release(): void
+}
+
+export function createWriter(thread: DatabaseThread): Writer {
+  const queue: (() => void)[] = []
+  let held = false
+  const enqueue = <Result>(action: () => Promise<Result>): Promise<Result> => {
+    if (!held && queue.length === 0) return action()
+    if (queue.length >= MAX_WAITING_MESSAGES)
+      return Promise.reject(databaseUnavailable(new Error('The queue for the database is full.')))
+    return new Promise((resolve, reject) => queue.push(() => void action().then(resolve, reject)))
+  }
+  return {
+    send: (request) => enqueue(() => thread.send(request)),
+    run: (name, payload) => enqueue(() => thread.run(name, payload)),
+    hold: () =>
+      enqueue(() => {
+        held = true
+        return Promise.resolve()
+      }),
+    sendHeld: (request) => thread.send(request),
+    release() {
+      held = false
+      while (!held && queue.length > 0) queue.shift()?.()
+    },
+  }
 }

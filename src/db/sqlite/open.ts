@@ -7,9 +7,8 @@ import { Kysely } from 'kysely'
 import type { BatchStatement, OpenedDatabase, SqliteOptions } from '../database.ts'
 import { makeDirectory } from '../directory.ts'
 import type { Database } from '../schema/schema.ts'
-import { threadDialect } from './driver.ts'
+import { createWriter, type DatabaseThread, startThread, threadDialect } from './driver.ts'
 import type { SqlValue, StatementGroup } from './message.ts'
-import { createWriter, type DatabaseThread, startThread } from './thread.ts'
 
 const CHANGE_POLL_MS = 250
 

@@ -1,8 +1,8 @@
 /** Rows of accounts, and their figures for operators: amounts of the ledger, and the number of members. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import { pageBy } from '../../db/query.ts'
 import type { AccountTable, Database } from '../../db/schema/schema.ts'
+import { pageBy } from '../../db/shared-queries.ts'
 import { type DataPolicy, policyOf, policyText } from '../../domain/data-policy.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'

@@ -15,8 +15,7 @@ import {
 import { parseLastEventId } from '../../http/request-headers.ts'
 import { idParams } from '../../http/wire-fields.ts'
 import type { FeatureDeps } from '../deps.ts'
-import { requireOwnTeam } from './own-team.ts'
-import { type AgentReference, unknownAgent } from './store.ts'
+import { type AgentReference, requireOwnTeam, unknownAgent } from './store.ts'
 import { readEvents, readProgress, renderEvent } from './transcript.ts'
 
 const POLL_INTERVAL_MS = 500

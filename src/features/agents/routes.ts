@@ -16,12 +16,11 @@ import { withoutBody } from '../../http/validation.ts'
 import { idParams } from '../../http/wire-fields.ts'
 import type { ListDeps, OnceAnswer, OnceInTransaction, RecordEvent } from '../deps.ts'
 import { type Asker, type CallerOfCreator, cancelAgent, createAgent, deleteAgent, followUp } from './lifecycle.ts'
-import { requireOwnTeam } from './own-team.ts'
 import { openForAgent, PullRequestCreate, type PullRequestDeps, PullRequestView } from './pull-request.ts'
 import { type AgentModels, type Availability, chooseModel, parseBranch, parseOrder, requireAgents } from './rules.ts'
 import { findArtifact } from './run.ts'
 import { AgentCreate, AgentQuery, AgentView, FollowUp, RunView, renderAgent, renderRun } from './shapes.ts'
-import { type Agent, type AgentReference, listAgents, listRuns, requireAgent } from './store.ts'
+import { type Agent, type AgentReference, listAgents, listRuns, requireAgent, requireOwnTeam } from './store.ts'
 import { listMessages, MessageView, renderMessages, toStoredMessage } from './transcript.ts'
 
 export interface AgentsDeps extends ListDeps, Omit<PullRequestDeps, 'db'> {

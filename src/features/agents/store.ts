@@ -2,16 +2,19 @@
  * Agents and runs in the database. Every query begins with the account. A run has the rights and the budget of its creator,
  * which is stored here and looked up again before each call of a model.
  */
+
+import type { FastifyRequest } from 'fastify'
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql, type Transaction, type UpdateObject } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
-import { countRows, given, pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { countRows, given, pageBy } from '../../db/shared-queries.ts'
 import type { AgentStatus } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, AgentId, KeyId, RunId, TeamId, UserId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import type { PageRequest } from '../../http/page.ts'
+import type { FeatureDeps } from '../deps.ts'
 
 export interface AgentReference {
   readonly accountId: AccountId
@@ -185,4 +188,17 @@ export function creatorColumns(creator: Creator): { readonly key_id: KeyId; read
 
 export function readCreator({ creator }: { readonly creator: string }): Creator {
   return JSON.parse(creator) as Creator // as `creatorColumns` wrote it
+}
+
+/* What a key of a team sees of agents: those of its team. */
+
+/** Rejects with 404 for an agent of another team, or of none, as for one that does not exist. */
+export function requireOwnTeam({ db, callerOf }: Pick<FeatureDeps, 'db' | 'callerOf'>) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const { accountId, teamId } = callerOf(request)
+    const { id: agentId } = request.params as { readonly id?: AgentId } // as the schemas of the routes say
+    if (teamId === undefined || agentId === undefined) return
+    const agent = await findAgent(db, { accountId, agentId })
+    if (agent?.team_id !== teamId) throw unknownAgent()
+  }
 }

@@ -4,8 +4,8 @@
  */
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
 import { Type } from 'typebox'
-import { pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { pageBy } from '../../db/shared-queries.ts'
 import type { AgentEventKind, AgentStatus } from '../../domain/agent.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { agentMessageId, type RunId } from '../../domain/ids.ts'

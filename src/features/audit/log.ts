@@ -4,9 +4,9 @@
  */
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
-import { countRows, given, pageBy, within } from '../../db/query.ts'
 import type { AuditTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { countRows, given, pageBy, within } from '../../db/shared-queries.ts'
 import type { AuditActor } from '../../domain/audit.ts'
 import { type AccountId, auditIdFloor, type IdSource } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'

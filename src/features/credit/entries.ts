@@ -1,9 +1,8 @@
 /** Rows of the ledger on the wire. */
-
 import { type Kysely, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { given, within } from '../../db/query.ts'
 import type { Database, LedgerKind } from '../../db/schema/schema.ts'
+import { given, within } from '../../db/shared-queries.ts'
 import { type AccountId, ledgerId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import type { PageRequest } from '../../http/page.ts'

@@ -4,8 +4,8 @@
  * one, so a repeated or concurrent run moves nothing twice.
  */
 import type { Kysely } from 'kysely'
-import { within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 import { chargeNanoUsd, readStoredUsage } from '../../domain/price/price.ts'

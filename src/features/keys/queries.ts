@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
 import { descendantsOf, disableWebhooksOf } from '../../db/lineage.ts'
-import { countRows, type PageOf, pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { countRows, type PageOf, pageBy } from '../../db/shared-queries.ts'
 import { secretHash } from '../../domain/identity/credential.ts'
 import {
   type AccountId,

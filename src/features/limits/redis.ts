@@ -1,6 +1,6 @@
 /**
- * One connection to Redis or Valkey that runs scripts. A call without a connection fails at once: nothing is queued or
- * resent. It reconnects within a second of the server's return.
+ * The connection to Redis or Valkey, which runs scripts, and its health. A call without a connection fails at once:
+ * nothing is queued or resent. It reconnects within a second of the server's return.
  */
 import { Redis, type RedisOptions } from 'ioredis'
 import { readAnswer, SCRIPTS, type Script, SINCE_KEY } from './redis-scripts.ts'
@@ -125,6 +125,12 @@ async function disconnect(redis: Redis): Promise<void> {
   }
   redis.disconnect()
 }
+
+/*
+ * Whether limits are counted at Redis at the moment. Redis counts as down when an answer takes longer than the longest
+ * wait, or after consecutive failures; one slow answer or one lost connection is neither. A probe that succeeds is enough
+ * to come back. An idle process probes as well, so that all processes find an outage at about the same time.
+ */
 
 const WAIT_MS = 1_000
 /** Consecutive ones, after which Redis counts as down. */

@@ -1,9 +1,9 @@
 /** Invitations: links that make whoever opens them a member, once, within 7 days. Only the SHA-256 of a token is stored. */
 import { randomBytes } from 'node:crypto'
 import type { Kysely, Selectable } from 'kysely'
-import { countRows, pageBy } from '../../db/query.ts'
 import type { InvitationTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { countRows, pageBy } from '../../db/shared-queries.ts'
 import type { Role } from '../../domain/identity/caller.ts'
 import { secretForm, secretHash } from '../../domain/identity/credential.ts'
 import {

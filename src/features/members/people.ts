@@ -4,8 +4,8 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
-import { findFirstAccount } from '../../db/first-account.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { findFirstAccount } from '../../db/shared-queries.ts'
 import type { Right, Role } from '../../domain/identity/caller.ts'
 import type { Arrival, Origin, PeoplePort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, KeyId, UserId } from '../../domain/ids.ts'

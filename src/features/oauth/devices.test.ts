@@ -11,7 +11,7 @@ import {
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { KeyId, UserId } from '../../domain/ids.ts'
 import { createHttpServer } from '../../http/server.ts'
-import { devicesRoutes } from './devices-routes.ts'
+import { devicesRoutes } from './devices.ts'
 
 const BOB = 'usr_bob' as UserId
 

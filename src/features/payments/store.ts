@@ -1,8 +1,7 @@
 /** Payments in the database. Credit is in the ledger alone; a payment says whether it was entered there. */
 import type { Kysely } from 'kysely'
-import type { PageOf } from '../../db/query.ts'
-import { pageBy } from '../../db/query.ts'
 import type { Database, PaymentAccountTable, PaymentTable } from '../../db/schema/schema.ts'
+import { type PageOf, pageBy } from '../../db/shared-queries.ts'
 import type { AccountId, PaymentId } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
 

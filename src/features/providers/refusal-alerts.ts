@@ -4,8 +4,8 @@
  */
 import type { Kysely } from 'kysely'
 import { acquireAdvisoryLock } from '../../db/dialect.ts'
-import { findFirstAccount } from '../../db/first-account.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { findFirstAccount } from '../../db/shared-queries.ts'
 import type { AttemptNote } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type ProviderRefusedData, REFUSAL_REASONS } from '../../domain/webhook-event.ts'

@@ -3,7 +3,7 @@
  * names the session; its person and rights are read from the database.
  */
 import { hash } from 'node:crypto'
-import { teamRolesOf } from '../../db/team-roles.ts'
+import { teamRolesOf } from '../../db/shared-queries.ts'
 import { activeCapture } from '../../domain/capture/settings.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'

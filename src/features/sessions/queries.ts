@@ -1,9 +1,9 @@
 /** Rows of browser sessions. Ended and expired ones are never returned, and deleted after 30 days. */
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import { pageBy } from '../../db/query.ts'
 import type { SessionTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { pageBy } from '../../db/shared-queries.ts'
 import type { Origin } from '../../domain/identity/sign-in.ts'
 import type { AccountId, SessionId, UserId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'

@@ -1,8 +1,8 @@
 /** Rows of teams and of who is in them. */
 import type { Kysely } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import { countRows, type PageOf, pageBy } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { countRows, type PageOf, pageBy } from '../../db/shared-queries.ts'
 import type { TeamRole } from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'

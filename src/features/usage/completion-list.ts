@@ -3,8 +3,8 @@
  * more writes: the sums by day and hour say when there was anything of that key or model, and only that time is read.
  */
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
-import { given, within } from '../../db/query.ts'
 import type { CompletionTable, Database } from '../../db/schema/schema.ts'
+import { given, within } from '../../db/shared-queries.ts'
 import { readAgentReference } from '../../domain/agent.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, AgentId, CompletionId, KeyId, TeamId } from '../../domain/ids.ts'

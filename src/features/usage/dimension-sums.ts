@@ -4,8 +4,8 @@
  */
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import { customPlan, dialectOf } from '../../db/dialect.ts'
-import { within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'

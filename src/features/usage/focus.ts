@@ -1,7 +1,7 @@
 /** Chargeback export: FOCUS 1.x (FinOps Open Cost and Usage Specification), a row for each day, model, key, team and tags. */
 import { type Kysely, sql } from 'kysely'
-import { given, within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { given, within } from '../../db/shared-queries.ts'
 import { tagsOfText } from '../../domain/attribution.ts'
 import type { AccountId, TeamId } from '../../domain/ids.ts'
 import { usdText } from '../../domain/money.ts'

@@ -3,8 +3,8 @@
  * statuses apart: what did not complete is few, and has an index; the others completed.
  */
 import { type Kysely, sql } from 'kysely'
-import { given } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { given } from '../../db/shared-queries.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'

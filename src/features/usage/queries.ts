@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
-import { given, within } from '../../db/query.ts'
 import type { Database } from '../../db/schema/schema.ts'
+import { given, within } from '../../db/shared-queries.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
 import type { NanoUsd } from '../../domain/money.ts'

@@ -1,8 +1,8 @@
 /** Deliveries in the database: the log with its attempts, redelivery, and the activity of endpoints in the last 24 hours. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { readRows } from '../../db/dialect.ts'
-import { countRows, given, pageBy } from '../../db/query.ts'
 import type { Database, DeliveryAttemptTable, DeliveryStatus, DeliveryTable } from '../../db/schema/schema.ts'
+import { countRows, given, pageBy } from '../../db/shared-queries.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeliveryId, EventId, IdSource, WebhookId } from '../../domain/ids.ts'
 import type { WebhookEventType } from '../../domain/webhook-event.ts'

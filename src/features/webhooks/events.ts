@@ -2,8 +2,8 @@
 import { type Kysely, sql } from 'kysely'
 import { dialectOf, readRows } from '../../db/dialect.ts'
 import { expiryOf } from '../../db/lineage.ts'
-import { given, pageBy } from '../../db/query.ts'
 import type { Database, DeliveryStatus, EventTable } from '../../db/schema/schema.ts'
+import { given, pageBy } from '../../db/shared-queries.ts'
 import {
   type AccountId,
   type AgentId,

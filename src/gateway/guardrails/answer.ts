@@ -140,6 +140,11 @@ function maskArguments({ event, arguments: text }: OpenCall, matchers: readonly 
   return replaceInJson(text, (parsed) => replaceTexts(parsed, mask, { isFree: true })) ?? mask(text)
 }
 
+/*
+ * Hooks: the events of an answer are withheld until the hooks of guardrails have checked their texts, in pieces, or as a
+ * whole if a hook has the stage `post`.
+ */
+
 export interface AnswerGuard {
   /** @returns the events that may reach the client. Throws `content_blocked`. */
   push(events: readonly ChatEvent[]): readonly ChatEvent[] | Promise<readonly ChatEvent[]>

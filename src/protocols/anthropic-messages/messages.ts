@@ -1,12 +1,13 @@
 /** Renders the conversation as content blocks: text, images, documents, tool calls and results, signed thinking. */
 import type { ChatMessage, FilePart, ImagePart } from '../../domain/chat.ts'
-import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
 import {
   type Block,
   type BlockFormat,
   type ConversationSettings,
+  type DataUrl,
   inputOf,
   type RenderedConversation,
+  readDataUrl,
   renderConversation,
 } from '../conversation.ts'
 import { unsupportedContent } from '../parameters.ts'

@@ -10,7 +10,7 @@ import { CACHE_LIFETIME_PARAM, type Fields, forwardedFields, isCachingPriced, wi
 import { type Block, FILLER_AFTER, FILLER_BEFORE } from '../conversation.ts'
 import { isOpaqueContext } from '../opaque-context.ts'
 import type { RenderTarget } from '../protocol.ts'
-import { withoutForeignCitations } from './client/citations.ts'
+import { withoutForeignCitations } from './client/answer.ts'
 
 export function nativeOf({ native }: ChatRequest): NativeRequest | undefined {
   return native?.protocol === 'anthropic' ? native : undefined

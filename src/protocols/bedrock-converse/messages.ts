@@ -1,15 +1,17 @@
 /** Renders the conversation as content blocks: text, images, documents, tool calls and results, signed reasoning. */
 import type { ChatMessage, Citable, FilePart, ImagePart } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { type DataUrl, readDataUrl } from '../../lib/data-url.ts'
-import { createUniqueNames, type UniqueNames } from '../../lib/unique-names.ts'
 import {
   type Block,
   type BlockFormat,
   type ConversationSettings,
+  createUniqueNames,
+  type DataUrl,
   inputOf,
   type RenderedConversation,
+  readDataUrl,
   renderConversation,
+  type UniqueNames,
 } from '../conversation.ts'
 import { unsupportedContent } from '../parameters.ts'
 import { type ContextEntry, contextOf, weave } from './context.ts'

@@ -5,14 +5,21 @@
 import type { ChatEvent, FinishReason } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { nativeEvent } from '../anthropic-messages/response.ts'
-import { EXCEPTION_PREFIX } from '../aws-event-stream.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
+import { EXCEPTION_PREFIX } from '../framing.ts'
 import { brokenAnswer, type Frame, ProviderError, type StreamParser } from '../protocol.ts'
 import type { UrlCitation } from '../server-tools.ts'
-import { addPages, annotationEvents, type Cited, readCitation } from './citations.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
-import { isClientCall, parseFinish, parseUsage } from './response.ts'
+import {
+  addPages,
+  annotationEvents,
+  type Cited,
+  isClientCall,
+  parseFinish,
+  parseUsage,
+  readCitation,
+} from './response.ts'
 
 interface ToolBlock {
   /** Undefined for the answer tool, whose arguments are text, and for calls that the service runs itself. */

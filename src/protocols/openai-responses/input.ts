@@ -2,8 +2,8 @@
 import type { ChatMessage, ContentPart, FilePart, ImagePart, ToolCall } from '../../domain/chat.ts'
 import type { Price } from '../../domain/price/tariff.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
-import { createUniqueNames, type UniqueNames } from '../../lib/unique-names.ts'
 import { CACHE_LIFETIME_PARAM, hasMark, isCachingPriced, withKnownMarks, withoutLifetime } from '../body-fields.ts'
+import { createUniqueNames, type UniqueNames } from '../conversation.ts'
 import { unsupportedContent } from '../parameters.ts'
 import { contextOf, weave } from './context.ts'
 

@@ -1,7 +1,7 @@
 import { cohereEmbeddings } from '../../protocols/cohere-embeddings.ts'
 import { openaiChat } from '../../protocols/openai-chat/index.ts'
 import type { UpstreamProtocol } from '../../protocols/protocol.ts'
-import { rerank } from '../../protocols/rerank/index.ts'
+import { rerank } from '../../protocols/rerank.ts'
 import { bearer, type Provider } from '../provider.ts'
 
 const SOURCE = { url: 'https://docs.cohere.com/docs/compatibility-api', read: '2026-11-24' } as const

@@ -1,6 +1,6 @@
 import { openaiChat } from '../../protocols/openai-chat/index.ts'
-import { openaiEmbeddings } from '../../protocols/openai-embeddings/index.ts'
-import { rerank } from '../../protocols/rerank/index.ts'
+import { openaiEmbeddings } from '../../protocols/openai-embeddings.ts'
+import { rerank } from '../../protocols/rerank.ts'
 import { bearer, type Provider } from '../provider.ts'
 
 const SOURCE = { url: 'https://jina.ai/embeddings/', read: '2026-11-24' } as const

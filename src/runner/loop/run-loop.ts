@@ -16,8 +16,15 @@ import {
   type ModelRequest,
   type ToolMessage,
 } from '../ports.ts'
-import { type ParsedAnswer, parseAnswer } from './answer.ts'
-import { createRepeatCounter, type LoopState, resetIdle, runCalls, summaryText } from './calls.ts'
+import {
+  createRepeatCounter,
+  type LoopState,
+  type ParsedAnswer,
+  parseAnswer,
+  resetIdle,
+  runCalls,
+  summaryText,
+} from './calls.ts'
 import { createContextWindow } from './context-window.ts'
 import { MAX_FAILURES, MAX_IDLE_ANSWERS, MAX_TEXT_BYTES, MAX_WAIT_MS } from './limits.ts'
 import { EMPTY_NUDGE, FILTER_NUDGE, LENGTH_NUDGE, NUDGE } from './prompt.ts'

@@ -1,8 +1,8 @@
 /** Budgets of subjects: set, raised and read. Holds read them in the ledger's own transaction. */
 import type { Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../../db/changed-at.ts'
-import { given, type PageOf, pageBy } from '../../../db/query.ts'
 import type { BudgetRaiseTable, BudgetTable, BudgetWindowTable, Database } from '../../../db/schema/schema.ts'
+import { given, type PageOf, pageBy } from '../../../db/shared-queries.ts'
 import {
   type BudgetLevel,
   type BudgetRaise,
@@ -18,7 +18,7 @@ import { usdText } from '../../../domain/money.ts'
 import { budgetName } from '../../../http/fields/budgets.ts'
 import { windowAt } from '../../../lib/calendar-window.ts'
 import type { BudgetPort, FeatureDeps, WriteAudit } from '../../deps.ts'
-import { budgetAlertsOfSettings } from '../ledger/budget-rules.ts'
+import { budgetAlertsOfSettings } from '../ledger/hold-rules.ts'
 import { CREATED_ROW, parseThresholds } from '../ledger/rows.ts'
 
 export interface BudgetDeps extends Pick<FeatureDeps, 'db' | 'now' | 'ids'> {

@@ -3,8 +3,7 @@ import type { CompletionRecord } from '../../../domain/completion.ts'
 import { defaultOverrunNanoUsd } from '../../../domain/credit.ts'
 import type { NanoUsd } from '../../../domain/money.ts'
 import { monthNumber } from '../../../lib/time.ts'
-import { budgetAlertsOfCharge, chargedBudgets } from './budget-rules.ts'
-import { applyExtend, applyHold } from './hold-rules.ts'
+import { applyExtend, applyHold, budgetAlertsOfCharge, chargedBudgets } from './hold-rules.ts'
 import {
   alertsOfCharge,
   alertsOfSettings,

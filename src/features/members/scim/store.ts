@@ -1,8 +1,8 @@
 /** Rows of provisioned people and groups. */
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { countRows } from '../../../db/query.ts'
 import type { ScimGroupTable, ScimUserTable } from '../../../db/schema/identity.ts'
 import type { Database } from '../../../db/schema/schema.ts'
+import { countRows } from '../../../db/shared-queries.ts'
 import type { Role, TeamRole } from '../../../domain/identity/caller.ts'
 import type { AccountId, GroupId, TeamId, UserId } from '../../../domain/ids.ts'
 import { type Comparison, type Resource, ScimError } from './resource.ts'

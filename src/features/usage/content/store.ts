@@ -1,9 +1,9 @@
 /** Captured prompts and answers: rows, sealed with a key of the installation, each for its account and completion alone. */
 import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../../db/database.ts'
-import { countRows } from '../../../db/query.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { keyName, type Sealer } from '../../../db/sealed.ts'
+import { countRows } from '../../../db/shared-queries.ts'
 import type { AccountId, CompletionId, KeyId, UserId } from '../../../domain/ids.ts'
 import type { PageRequest } from '../../../http/page.ts'
 import { BATCH_ROWS, inBatches } from '../../../jobs/batched-deletion.ts'

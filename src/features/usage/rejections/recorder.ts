@@ -3,8 +3,8 @@
  * batches. The record is of help, not of money: what exceeds the limits, or cannot be written, is counted and forgotten.
  */
 import type { Insertable, Kysely } from 'kysely'
-import { findFirstAccount } from '../../../db/first-account.ts'
 import type { Database } from '../../../db/schema/schema.ts'
+import { findFirstAccount } from '../../../db/shared-queries.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Rejection } from '../../../domain/rejection.ts'
 import { createLruCache } from '../../../lib/collections.ts'

@@ -1,8 +1,10 @@
-/** Reads a conversation of content blocks as messages of a chat completion. */
+/** Reads a conversation of content blocks as messages of a chat completion, and notes what these cannot express. */
+
+import type { NativeRequest } from '../../../domain/chat.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
+import { decodeContext, isOpaqueContext } from '../../opaque-context.ts'
 import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
-import { readAssistant } from './assistant.ts'
-import { type Findings, noteCaching, noteDropped, noteEssential } from './findings.ts'
+import type { ContextEntry } from '../context.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 
@@ -175,4 +177,155 @@ function searchResultText({ title, source, content }: Json, path: string, findin
 
 function titled(title: string | undefined, text: string): string {
   return title === undefined ? text : `${title}\n\n${text}`
+}
+
+/*
+ * Reads the blocks of an earlier answer: text, calls, and its signed thinking as `provider_context`, which the
+ * provider that signed it gets back. Thinking without a signature is what other providers call reasoning.
+ */
+
+interface Draft {
+  readonly texts: string[]
+  readonly calls: object[]
+  /** The entries in the order of the blocks. */
+  readonly entries: ContextEntry[]
+  /** The contexts of providers other than Anthropic, by protocol. */
+  readonly contexts: Record<string, unknown>
+  readonly reasoning: string[]
+  readonly findings: Findings
+}
+
+/** @returns A message of a chat completion, which its own checks have not seen. */
+function readAssistant(blocks: readonly Json[], path: string, findings: Findings): object {
+  const draft: Draft = { texts: [], calls: [], entries: [], contexts: {}, reasoning: [], findings }
+  for (const [at, block] of blocks.entries()) readBlock(draft, block, `${path}[${at}]`)
+  const { texts, calls, entries, contexts } = draft
+  if (entries.some(({ type }) => type === 'thinking' || type === 'redacted_thinking')) {
+    Object.assign(contexts, contextWith(entries))
+  }
+  const reasoning = draft.reasoning.join('')
+  return {
+    role: 'assistant',
+    content: texts.length === 0 && calls.length > 0 ? null : texts.join(''),
+    ...(calls.length > 0 && { tool_calls: calls }),
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(Object.keys(contexts).length > 0 && { provider_context: contexts }),
+  }
+}
+
+function readBlock(draft: Draft, block: Json, path: string): void {
+  const { texts, calls, entries } = draft
+  const type = stringAt(block['type'], `${path}.type`)
+  switch (type) {
+    case 'thinking':
+      readThinking(draft, block, path)
+      break
+    case 'redacted_thinking':
+      readRedacted(draft, stringAt(block['data'], `${path}.data`))
+      break
+    case 'tool_use': {
+      const id = stringAt(block['id'], `${path}.id`)
+      const name = stringAt(block['name'], `${path}.name`)
+      const input = JSON.stringify(objectAt(block['input'], `${path}.input`))
+      calls.push({ id, type: 'function', function: { name, arguments: input } })
+      entries.push({ type: 'tool_use', id })
+      break
+    }
+    case 'text': {
+      const text = stringAt(block['text'], `${path}.text`)
+      texts.push(text)
+      if (text !== '') entries.push({ type: 'text', length: text.length })
+      break
+    }
+    default: // uses and results of tools that ran at the provider, and types that are added later
+      noteDropped(draft.findings, `messages[].content[].${type}`, block)
+  }
+}
+
+function readThinking({ entries, reasoning }: Draft, block: Json, path: string): void {
+  const thinking = stringAt(block['thinking'], `${path}.thinking`)
+  const signature = typeof block['signature'] === 'string' ? block['signature'] : ''
+  reasoning.push(thinking)
+  if (signature !== '') entries.push({ type: 'thinking', thinking, signature })
+}
+
+/** Anthropic's own, or the context of another provider in its form. */
+function readRedacted({ entries, contexts }: Draft, data: string): void {
+  if (isOpaqueContext(data)) Object.assign(contexts, decodeContext(data))
+  else entries.push({ type: 'redacted_thinking', data })
+}
+
+function contextWith(entries: readonly ContextEntry[]): object {
+  return {
+    anthropic: {
+      blocks: entries.map((entry, index) =>
+        entry.type === 'text' ? { type: 'text', length: String(entry.length), index } : { ...entry, index },
+      ),
+    },
+  }
+}
+
+/* Collects the parts of a Messages request that a chat completion cannot express. */
+
+export interface Findings {
+  essential: string | undefined
+  readonly dropped: Set<string>
+  readonly untranslated: unknown[]
+  builtInTools: number
+  caching: '5m' | '1h' | undefined
+}
+
+export function newFindings(): Findings {
+  return { essential: undefined, dropped: new Set(), untranslated: [], builtInTools: 0, caching: undefined }
+}
+
+/** Records the cache lifetime that a block, a tool or the request selects. */
+export function noteCaching(findings: Findings, { cache_control: control }: Json): void {
+  if (!isRecord(control)) return
+  findings.caching = findings.caching === '1h' || control['ttl'] === '1h' ? '1h' : '5m'
+}
+
+/** Blocks in a block that is not translated. */
+function noteCachingWithin(findings: Findings, value: unknown): void {
+  if (Array.isArray(value)) for (const part of value) noteCachingWithin(findings, part)
+  if (!isRecord(value)) return
+  noteCaching(findings, value)
+  noteCachingWithin(findings, value['content'])
+  noteCachingWithin(findings, value['source'])
+}
+
+/** Records a part that other protocols must reject. */
+export function noteEssential(findings: Findings, path: string, value: unknown): void {
+  findings.essential ??= path
+  findings.untranslated.push(value)
+  noteCachingWithin(findings, value)
+}
+
+/** Records a part that other protocols omit. @param name In `x-turnpike-warnings`. */
+export function noteDropped(findings: Findings, name: string, value: unknown): void {
+  findings.dropped.add(name)
+  findings.untranslated.push(value)
+  noteCachingWithin(findings, value)
+}
+
+interface Source {
+  readonly body: Json
+  /** The fields of `body` without a translation. */
+  readonly extra: Json
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export function nativeRequest({ body, extra, headers }: Source, findings: Findings): NativeRequest {
+  const { essential, dropped, untranslated, builtInTools, caching } = findings
+  return {
+    protocol: 'anthropic',
+    body,
+    extra,
+    headers,
+    essential,
+    dropped: [...Object.keys(extra), ...dropped],
+    untranslated: Object.keys(extra).length === 0 ? untranslated : [extra, ...untranslated],
+    builtInTools,
+    caching,
+  }
 }

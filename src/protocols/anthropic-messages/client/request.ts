@@ -21,8 +21,15 @@ import {
 import { parseChatRequest } from '../../openai-chat/client/request.ts'
 import { ROUTING_FIELDS, routingFields, withoutRouting } from '../../routing-fields.ts'
 import { isBuiltInTool } from '../native.ts'
-import { type Findings, nativeRequest, newFindings, noteCaching, noteDropped, noteEssential } from './findings.ts'
-import { readConversation } from './messages.ts'
+import {
+  type Findings,
+  nativeRequest,
+  newFindings,
+  noteCaching,
+  noteDropped,
+  noteEssential,
+  readConversation,
+} from './messages.ts'
 
 const MAX_TOKENS = { min: 1, max: Number.MAX_SAFE_INTEGER } as const
 const UNIT = { min: 0, max: 1 } as const

@@ -6,9 +6,7 @@ import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../../doma
 import type { Json } from '../../../lib/json.ts'
 import type { AnswerStream, Bill, StreamStart } from '../../client-api.ts'
 import { brokenAnswer } from '../../protocol.ts'
-import { messageId, otherUsage, renderUsage } from './answer.ts'
-import { pageCitations } from './citations.ts'
-import { createEnding, type Ending } from './ending.ts'
+import { createEnding, type Ending, messageId, otherUsage, pageCitations, renderUsage } from './answer.ts'
 
 interface State {
   readonly start: StreamStart

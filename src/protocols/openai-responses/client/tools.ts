@@ -3,7 +3,7 @@
  * that runs at the client. A call of the answer takes the form of its tool again.
  */
 import type { Json } from '../../../lib/json.ts'
-import { createUniqueNames } from '../../../lib/unique-names.ts'
+import { createUniqueNames } from '../../conversation.ts'
 import { arrayAt, isAbsent, objectAt, oneOf, refuse, refuseType, stringAt } from '../../openai-chat/client/checks.ts'
 
 /** The form of a tool's calls. */
