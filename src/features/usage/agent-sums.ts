@@ -5,7 +5,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { Period } from '../../http/period.ts'
-import { agentOfRequest, completionParts, NO_KEY, NOTHING } from './dimension-parts.ts'
+import { agentOfRequest, completionParts, NO_KEY, NOTHING, unionOf } from './dimension-parts.ts'
 import { firstAgentAfter, idsBornIn } from './period.ts'
 import { type CountColumns, type Counts, MARGIN, type SumChoice, toCounts } from './queries.ts'
 
@@ -22,7 +22,13 @@ export async function sumAgents(
   const all = { ...filter, provider: undefined, clientRequestId: undefined }
   const calls = (part: Period, condition: RawBuilder<boolean>) =>
     sql`${callParts(db, accountId, { period: part, filter }).where(condition)}`
-  const parts = await completionParts(db, accountId, { period, dimensions: ['agent'], filter: all }, calls)
+  const { summed, unsummed } = await completionParts(
+    db,
+    accountId,
+    { period, dimensions: ['agent'], filter: all },
+    calls,
+  )
+  const parts = unionOf([...(summed === undefined ? [] : [summed.select()]), ...unsummed])
   // Of an hour another index serves than of a year.
   const rows = await readRows<CountColumns & { readonly agent_id: string }>(
     db,

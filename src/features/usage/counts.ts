@@ -14,6 +14,16 @@ export function plus(one: Counts, other: Counts): Counts {
   }
 }
 
+export function minus(one: Counts, other: Counts): Counts {
+  return {
+    requests: one.requests - other.requests,
+    promptTokens: one.promptTokens - other.promptTokens,
+    completionTokens: one.completionTokens - other.completionTokens,
+    costNanoUsd: one.costNanoUsd - other.costNanoUsd,
+    marginNanoUsd: one.marginNanoUsd - other.marginNanoUsd,
+  }
+}
+
 /** @param isOperator Whether the margin is shown. */
 export function renderCounts(sum: Counts, isOperator = false) {
   const counts = { tokens: tokensOf(sum), requests: sum.requests, cost_usd: usdNumber(sum.costNanoUsd) }

@@ -46,24 +46,40 @@ type SelectCompletions = (period: Period, condition: RawBuilder<boolean>) => Raw
 
 const ALL = sql<boolean>`true`
 
-/**
- * Selects parts in which each completion is counted once, to be read in one statement. Sums answer where dimensions and
- * filters need only one of theirs, since they are kept by one at a time.
- */
+/** The sums of whole days, which may be many. */
+export interface SummedParts {
+  /** Index of their dimension among those of the report. Undefined: it is none of them. */
+  readonly at: number | undefined
+  /** @param condition Of their column `value`; undefined: all. */
+  select(condition?: RawBuilder<boolean>): RawBuilder<CountedPart>
+  /** By model, what is summed of them, and of the completions without a value, from sums that are few. */
+  readonly total: RawBuilder<CountedPart>
+}
+
+/** Parts in which each completion is counted once, to be read in one statement. */
+export interface CompletionParts {
+  /** Undefined: completions alone answer. */
+  readonly summed: SummedParts | undefined
+  /** Of the completions without a value, in the days that are summed. */
+  readonly none: readonly RawBuilder<CountedPart>[]
+  readonly unsummed: readonly RawBuilder<CountedPart>[]
+}
+
+/** Sums answer where dimensions and filters need only one of theirs, since they are kept by one at a time. */
 export async function completionParts(
   db: Kysely<Database>,
   accountId: AccountId,
   choice: PartsChoice,
   completions: SelectCompletions = (part, condition) =>
     sql`${rowParts(db, accountId, { ...choice, part, table: 'completion' }).where(condition)}`,
-): Promise<RawBuilder<CountedPart>> {
-  const { period } = choice
+): Promise<CompletionParts> {
+  const { period, dimensions } = choice
   const { units: days, head, tail } = splitPeriod(period, DAY_MS)
   const whole: Period = { start: days.start * DAY_MS, end: days.end * DAY_MS }
   const stored = storedBy(choice)
   const until = stored && (await summedUntil(db, accountId, { stored, whole }))
   if (stored === undefined || until === undefined || until <= whole.start)
-    return sql`select * from ${completions(period, ALL)} as part`
+    return { summed: undefined, none: [], unsummed: [sql`select * from ${completions(period, ALL)} as part`] }
   const since = sql<boolean>`created_at >= ${progressOf(accountId)}`
   const unsummed = [
     sql`${rowParts(db, accountId, { ...choice, part: whole, table: 'usage_late' })}`,
@@ -71,7 +87,12 @@ export async function completionParts(
     completions(head, ALL),
     completions(tail, ALL),
   ].map((part) => sql<CountedPart>`select * from ${part} as part`)
-  return sql`${sql.join([...sumParts(accountId, { choice, stored, days }), ...unsummed], sql` union all `)}`
+  const at = dimensions.findIndex((name) => (name === 'member' ? 'key' : name) === stored.dimension)
+  return { ...sumParts(accountId, { choice, stored, days }, at === -1 ? undefined : at), unsummed }
+}
+
+export function unionOf(parts: readonly RawBuilder<CountedPart>[]): RawBuilder<CountedPart> {
+  return sql`${sql.join(parts, sql` union all `)}`
 }
 
 interface Stored {
@@ -137,12 +158,20 @@ interface SumsChoice {
 }
 
 /** Completions without a tag are all but those with it: any other dimension has all, with an empty value. */
-function sumParts(accountId: AccountId, { choice, stored, days }: SumsChoice): readonly RawBuilder<CountedPart>[] {
-  const part = (dimension: string, options: SumOptions) =>
-    sumPart(accountId, { choice, stored, days, dimension, ...options })
-  const { dimension } = stored
-  if (!dimension.startsWith('tag:') || stored.value !== undefined) return [part(dimension, {})]
-  return [part(dimension, {}), part('provider', { isNone: true }), part(dimension, { isNone: true, sign: '-' })]
+function sumParts(
+  accountId: AccountId,
+  sums: SumsChoice,
+  at: number | undefined,
+): Pick<CompletionParts, 'summed' | 'none'> {
+  const { dimension, value } = sums.stored
+  const part = (name: string, options: SumOptions) => sumPart(accountId, { ...sums, dimension: name, ...options })
+  const all = part('provider', { isNone: true })
+  const total = value === undefined ? all : part(dimension, {})
+  const hasNone = dimension.startsWith('tag:') && value === undefined
+  return {
+    summed: { at, select: (condition) => part(dimension, { condition }), total },
+    none: hasNone ? [all, part(dimension, { isNone: true, sign: '-' })] : [],
+  }
 }
 
 const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'] as const
@@ -151,11 +180,20 @@ interface SumOptions {
   /** Whether the sums count as those without a value. */
   readonly isNone?: boolean
   readonly sign?: '-'
+  readonly condition?: RawBuilder<boolean> | undefined
 }
 
 function sumPart(
   accountId: AccountId,
-  { choice, stored, days, dimension, isNone = false, sign }: SumsChoice & SumOptions & { readonly dimension: string },
+  {
+    choice,
+    stored,
+    days,
+    dimension,
+    isNone = false,
+    sign,
+    condition = ALL,
+  }: SumsChoice & SumOptions & { readonly dimension: string },
 ): RawBuilder<CountedPart> {
   const { dimensions, filter, period } = choice
   const value = isNone ? NOTHING : sql`nullif(value, '')`
@@ -173,7 +211,8 @@ function sumPart(
     where account_id = ${accountId} and ${ofMonths(period)} and dimension = ${dimension} and ${within('day', days)}
       and ${filter.model === undefined ? sql`true` : sql`model = ${filter.model}`}
       and ${stored.value === undefined ? sql`true` : sql`value = ${stored.value}`}
-    ${isNone ? sql.raw('group by model, day') : sql``}`
+      and ${condition}
+    ${sql.raw(isNone ? `group by model${dimensions.includes('day') ? ', day' : ''}` : '')}`
 }
 
 type CompletionsTable = 'completion' | 'usage_late'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
@@ -239,6 +240,60 @@ test('what comes after the most expensive groups is one, with their exact sum [l
       ['other', 4, 2, '0.000000003'],
     ],
   )
+})
+
+test('the most expensive groups and the rest are the same from sums of days, with late completions and a limit', async (t) => {
+  const database = await temporaryDatabase(t)
+  const record = (at: number, over: Partial<CompletionRecord> = {}) => {
+    const tags = at % 50 === 0 ? [] : [`customer=c${at}`]
+    const attribution = { tags, session: undefined, endUser: undefined }
+    const costNanoUsd = BigInt(1 + ((at * 7_919) % 10_007))
+    return completionRecord({
+      createdAt: AT + (at % 3) * DAY + at,
+      model: `m${at % 3}`,
+      costNanoUsd,
+      attribution,
+      ...over,
+    })
+  }
+  const records = Array.from({ length: MAX_GROUPS + 200 }, (_, at) => record(at))
+  await recordCompletions(database, [...records, record(1, { createdAt: AT + 4 * DAY })])
+  await sumAll(database, { maxValues: MAX_GROUPS + 100, pieceRows: 50 })
+  await recordCompletions(database, [record(2), record(3, { model: 'late' }), record(9_999)])
+  const { db } = database
+  const of = async (by: string) => {
+    const { groups, other, isLimited } = await groupsOf(database, by)
+    const rest = other ?? { groups: 0, requests: 0, costNanoUsd: 0n }
+    const all = [...groups, rest]
+    return { groups, rest, isLimited, sum: all.reduce((total, each) => total + each.costNanoUsd, 0n), all }
+  }
+  const [{ value: kept } = { value: 0 }] = await db
+    .selectFrom('usage_dimension')
+    .select(sql<number>`count(distinct value)`.as('value'))
+    .where('dimension', '=', 'tag:customer')
+    .where('value', '<>', '*')
+    .execute()
+  assert.ok(Number(kept) > MAX_GROUPS, String(kept))
+  const limited = await of('tag:customer')
+  assert.deepEqual([limited.isLimited, limited.rest.groups], [true, Number(kept) + 2 - MAX_GROUPS + 1])
+  await db.deleteFrom('usage_dimension').execute()
+  await db.updateTable('usage_progress').set({ summed_until: 0 }).execute()
+  await db.deleteFrom('usage_late').execute()
+  const byRows = await of('tag:customer')
+  assert.equal(limited.sum, byRows.sum)
+  const requests = (each: typeof byRows) => each.all.reduce((total, one) => total + one.requests, 0)
+  assert.equal(requests(limited), requests(byRows))
+  await sumAll(database)
+  await recordCompletions(database, [record(4), record(9_998, { model: 'late' })])
+  for (const by of ['tag:customer', 'tag:customer,model', 'day,tag:customer']) {
+    const summed = await of(by)
+    const { summed_until: until } = await db.selectFrom('usage_progress').selectAll().executeTakeFirstOrThrow()
+    await db.updateTable('usage_progress').set({ summed_until: 0 }).execute()
+    const expected = await of(by)
+    assert.deepEqual([summed.groups, summed.rest], [expected.groups, expected.rest], by)
+    assert.ok(summed.rest.groups > 100 && summed.groups.length === MAX_GROUPS, by)
+    await db.updateTable('usage_progress').set({ summed_until: until }).execute()
+  }
 })
 
 test('a FOCUS file has the names of the specification and the sum of the ledger', async (t) => {

@@ -7,13 +7,16 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId, DeviceId, KeyId } from '../../domain/ids.ts'
 import type { ModelKind } from '../../domain/model.ts'
 import type { Period } from '../../http/period.ts'
+import { minus } from './counts.ts'
 import {
+  type CompletionParts,
   type CountedPart,
   completionParts,
   type Dimension,
   type DimensionFilter,
   NAMES,
   needsKey,
+  unionOf,
 } from './dimension-parts.ts'
 import { OTHER_VALUES } from './dimension-sums.ts'
 import { DAY_MS } from './period.ts'
@@ -68,7 +71,7 @@ export interface DimensionSums {
 }
 
 interface SqlRow extends CountedPart {
-  /** 1: of the most expensive groups. */
+  /** 1: of the most expensive groups. Rows that are neither are the totals of their models. */
   readonly is_kept: number
   /** 1: of values that the sums do not tell apart. */
   readonly is_other: number
@@ -99,21 +102,40 @@ export async function sumDimensions(
     return value === null ? null : String(value)
   }
   const sums = rows
+    .filter((row) => !isTotal(row))
     .filter(({ model }) => filter.kind === undefined || kindOf(model) === filter.kind)
     .filter((row) => filter.memberId === undefined || members?.get(row.key_id) === filter.memberId)
     .map((row) => ({
       model: row.model,
       values: Number(row.is_kept) === 1 ? dimensions.map((_, at) => dimensionValue(row, at)) : undefined,
-      requests: Number(row.requests),
-      promptTokens: Number(row.prompt_tokens),
-      completionTokens: Number(row.completion_tokens),
-      costNanoUsd: BigInt(row.cost_nano_usd),
-      marginNanoUsd: BigInt(row.margin_nano_usd),
+      ...countsOf(row),
     }))
-  const isCut = rows.some((row) => Number(row.is_kept) === 0 && Number(row.is_other) === 0)
-  const leftOut = isCut ? Number(rows[0]?.group_count) - MAX_GROUPS : 0
+  const leftOut = Math.max(0, Number(rows.find((row) => Number(row.is_kept) === 1)?.group_count ?? 0) - MAX_GROUPS)
   const isLimited = rows.some((row) => Number(row.is_other) === 1)
-  return { sums, isLimited, leftOut: leftOut + (isLimited ? 1 : 0) }
+  const others = leftOut === 0 ? [] : remainders(rows)
+  return { sums: [...sums, ...others], isLimited, leftOut: leftOut + (isLimited ? 1 : 0) }
+}
+
+function countsOf(row: SqlRow): Counts {
+  return {
+    requests: Number(row.requests),
+    promptTokens: Number(row.prompt_tokens),
+    completionTokens: Number(row.completion_tokens),
+    costNanoUsd: BigInt(row.cost_nano_usd),
+    marginNanoUsd: BigInt(row.margin_nano_usd),
+  }
+}
+
+const isTotal = (row: SqlRow) => Number(row.is_kept) === 0 && Number(row.is_other) === 0
+
+/** By model, its total without the groups that were read. */
+function remainders(rows: readonly SqlRow[]): readonly DimensionSum[] {
+  const left = new Map(rows.filter(isTotal).map((row) => [row.model, countsOf(row)]))
+  for (const row of rows) {
+    const counts = left.get(row.model)
+    if (counts !== undefined && !isTotal(row)) left.set(row.model, minus(counts, countsOf(row)))
+  }
+  return [...left].map(([model, counts]) => ({ model, values: undefined, ...counts }))
 }
 
 async function sumRows(
@@ -122,38 +144,68 @@ async function sumRows(
   choice: DimensionChoice,
 ): Promise<readonly SqlRow[]> {
   const { dimensions, filter } = choice
-  const inner = await completionParts(db, accountId, choice)
-  const grouped = db
-    .selectFrom(sql<CountedPart>`(${inner})`.as('part'))
-    .select(['model', 'key_id', 'd0', 'd1', 'd2'])
-    .select(({ fn }) => fn.sum<number>('requests').as('requests'))
-    .select(({ fn }) => fn.sum<number>('prompt_tokens').as('prompt_tokens'))
-    .select(({ fn }) => fn.sum<number>('completion_tokens').as('completion_tokens'))
-    .select(({ fn }) => fn.sum<bigint>('cost_nano_usd').as('cost_nano_usd'))
-    .select(({ fn }) => fn.sum<bigint>('margin_nano_usd').as('margin_nano_usd'))
-    .groupBy(['model', 'key_id', 'd0', 'd1', 'd2'])
-    .having(sql<boolean>`sum(requests) <> 0 or sum(cost_nano_usd) <> 0`) // a correction may have emptied a sum
-  const needsAll = needsKey(choice) || dimensions.includes('kind') || filter.kind !== undefined
-  const most = needsAll ? sql`` : sql`order by group_cost desc, k0, k1, k2 limit ${sql.lit(MAX_GROUPS)}`
-  return await readRows<SqlRow>(
-    db,
-    sql`with grouped as ${grouped},
-      named as materialized (select *, ${isOther(dimensions)} as is_other, ${keyOf('d0')} as k0, ${keyOf('d1')} as k1,
-        ${keyOf('d2')} as k2 from grouped),
-      costed as materialized (select k0, k1, k2, sum(cost_nano_usd) as group_cost from named
-        where is_other = 0 group by k0, k1, k2),
-      kept as materialized (select k0, k1, k2 from costed ${most}),
-      marked as (select named.*, case when kept.k0 is null then 0 else 1 end as is_kept
-        from named left join kept on kept.k0 = named.k0 and kept.k1 = named.k1 and kept.k2 = named.k2 and is_other = 0)
-      select model, is_kept, is_other, ${ifKept('key_id')} as key_id, ${ifKept('d0')} as d0, ${ifKept('d1')} as d1,
-        ${ifKept('d2')} as d2, (select count(*) from costed) as group_count, sum(requests) as requests,
-        sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
-        sum(cost_nano_usd) as cost_nano_usd, sum(margin_nano_usd) as margin_nano_usd
-      from marked group by 1, 2, 3, 4, 5, 6, 7`,
-  )
+  const parts = await completionParts(db, accountId, choice)
+  const isAll = needsKey(choice) || dimensions.includes('kind') || filter.kind !== undefined
+  const groups = isAll ? allGroups(parts, dimensions) : costliestGroups(parts, dimensions)
+  return readRows<SqlRow>(db, sql`with ${restOf(parts)} ${groups}`)
 }
 
-/** Texts, without null, that a join can go by. */
+/** Defines what is added to the sums of whole days. It is read several times. */
+function restOf({ none, unsummed }: CompletionParts): RawBuilder<unknown> {
+  const marked = (part: RawBuilder<CountedPart>, isNone: 0 | 1) =>
+    sql`select ${sql.lit(isNone)} as is_none, one.* from (${part}) as one`
+  const all = [marked(unionOf(unsummed), 0), ...none.map((part) => marked(part, 1))]
+  return sql`rest as materialized (${sql.join(all, sql` union all `)})`
+}
+
+function allGroups({ summed }: CompletionParts, dimensions: readonly Dimension[]): RawBuilder<SqlRow> {
+  return sql`select model, 1 - is_other as is_kept, is_other, key_id, d0, d1, d2, 0 as group_count, ${SUMS}
+    from (select keyed.*, ${isOther(dimensions)} as is_other from ${keyedPart(summed?.select())}) as named
+    group by model, is_other, key_id, d0, d1, d2 having ${HAS_SOME}`
+}
+
+/**
+ * The many sums of days are read once for the costs of all groups, with nothing but these and their keys, and then only those
+ * of the groups that are kept. The condition within a case keeps PostgreSQL, which expects few rows, from comparing each
+ * row with each group.
+ */
+function costliestGroups({ summed }: CompletionParts, dimensions: readonly Dimension[]): RawBuilder<SqlRow> {
+  const keys = sql.raw(dimensions.map((_, at) => `k${at}`).join(', '))
+  const key = summed?.at === undefined ? undefined : sql.ref(`k${summed.at}`)
+  const known = key && sql<boolean>`value <> ${OTHER}`
+  const kept = key && sql<boolean>`value in (select ${key} from kept)`
+  const others = key && summed && remainder(summed.select(sql`value = ${OTHER}`), 1)
+  const unsummed = sql`select ${PART_COLUMNS} from rest where is_none = 0`
+  const total = remainder(summed === undefined ? unsummed : sql`${unsummed} union all ${summed.total}`, 0)
+  return sql`, costed as materialized (select ${keys}, sum(cost_nano_usd) as group_cost
+      from ${keyedPart(summed?.select(known))} group by ${keys} having ${HAS_SOME}),
+    kept as materialized (select ${keys} from costed order by group_cost desc, ${keys} limit ${sql.lit(MAX_GROUPS)})
+    select model, 1 as is_kept, 0 as is_other, key_id, d0, d1, d2, (select count(*) from costed) as group_count, ${SUMS}
+    from ${keyedPart(summed?.select(kept))} where case when (${keys}) in (select ${keys} from kept) then 1 else 0 end = 1
+    group by model, key_id, d0, d1, d2 having ${HAS_SOME}
+    union all ${sql.join(others === undefined ? [total] : [others, total], sql` union all `)}`
+}
+
+const OTHER = sql.lit(OTHER_VALUES)
+const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'] as const
+const SUMS = sql.raw(SUMMED.map((name) => `sum(${name}) as ${name}`).join(', '))
+const PART_COLUMNS = sql.raw(['model, key_id, d0, d1, d2', ...SUMMED].join(', '))
+/** A correction may have emptied a sum. */
+const HAS_SOME = sql<boolean>`sum(requests) <> 0 or sum(cost_nano_usd) <> 0`
+
+/** Parts with texts, without null, that groups can be compared by. @param summed Of whole days; undefined: there are none. */
+function keyedPart(summed: RawBuilder<CountedPart> | undefined): RawBuilder<unknown> {
+  const sums = summed === undefined ? sql`` : sql`${summed} union all`
+  return sql`(select part.*, ${keyOf('d0')} as k0, ${keyOf('d1')} as k1, ${keyOf('d2')} as k2
+    from (${sums} select ${PART_COLUMNS} from rest) as part) as keyed`
+}
+
+/** By model alone. */
+function remainder(part: RawBuilder<unknown>, isOtherValue: 0 | 1): RawBuilder<unknown> {
+  return sql`select model, 0, ${sql.lit(isOtherValue)}, null, null, null, null, 0, ${SUMS} from (${part}) as part
+    group by model having ${HAS_SOME}`
+}
+
 function keyOf(column: 'd0' | 'd1' | 'd2'): RawBuilder<string> {
   return sql`coalesce(cast(${sql.ref(column)} as text), '')`
 }
@@ -161,12 +213,8 @@ function keyOf(column: 'd0' | 'd1' | 'd2'): RawBuilder<string> {
 /** Days are numbers. */
 function isOther(dimensions: readonly Dimension[]): RawBuilder<number> {
   const texts = (['d0', 'd1', 'd2'] as const).filter((_, at) => dimensions[at] !== 'day')
-  const others = texts.map((column) => sql`coalesce(${sql.ref(column)}, '') = ${sql.lit(OTHER_VALUES)}`)
+  const others = texts.map((column) => sql`coalesce(${sql.ref(column)}, '') = ${OTHER}`)
   return sql`case when ${sql.join(others, sql` or `)} then 1 else 0 end`
-}
-
-function ifKept(column: 'key_id' | 'd0' | 'd1' | 'd2'): RawBuilder<unknown> {
-  return sql`case when is_kept = 1 then ${sql.ref(column)} end`
 }
 
 /** By `key_id` of usage: who created a key, whose a device is, or the person. */
