@@ -19,7 +19,7 @@ import type { RenderTarget, UpstreamProtocol } from '../../src/protocols/protoco
 import { PROVIDERS } from '../../src/providers/index.ts'
 import { items, linearityFault, type Run } from '../support/linearity.ts'
 
-const SIZE = 128 * 1024
+const SIZE = 64 * 1024
 /** Bodies of about so many characters, by name; `model` is added, and `messages` where there are none. */
 type Bodies = Readonly<Record<string, (size: number) => object>>
 

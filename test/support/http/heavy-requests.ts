@@ -13,7 +13,7 @@ import type { BillRow, ProviderCall, Script } from '../providers/fake-provider.t
 
 const DENSE = '1234567890 𓀀𓁐𓂀 ሰላም {"a":[1,2]} '.repeat(20)
 /** Media by what they truly are: the gateway has to find out, or to take them for more. */
-const WAV_SECONDS = 120
+const WAV_SECONDS = 12
 const TOKENS_A_SECOND = 10
 const PICTURE_TOKENS = 1445 // eight tiles of a model that has them
 const PAGES = 40
@@ -37,7 +37,7 @@ const HEAVY: Readonly<Record<string, object>> = {
     ],
   },
   tools: {
-    tools: Array.from({ length: 50 }, (_, at) => ({
+    tools: Array.from({ length: 20 }, (_, at) => ({
       type: 'function',
       function: { name: `f${at}`, description: DENSE },
     })),
