@@ -2,9 +2,11 @@
 import { GatewayError } from '../domain/errors.ts'
 import type { SqlFailure } from './sqlite/message.ts'
 
+const SQLITE_BUSY = 5
+
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html) that a retry may clear. */
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([
-  5, // BUSY
+  SQLITE_BUSY,
   6, // LOCKED
   10, // IOERR
   13, // FULL
@@ -75,6 +77,12 @@ function sqlStateOf(error: unknown): string | undefined {
 export function isTransactionConflict(error: unknown): boolean {
   const cause = error instanceof GatewayError ? error.cause : error
   return cause instanceof DatabaseError && (cause.sqlState === '40001' || cause.sqlState === '40P01')
+}
+
+/** Whether another process kept SQLite's write lock for longer than the busy time-out. */
+export function isLocked(error: unknown): boolean {
+  const cause = error instanceof GatewayError ? error.cause : error
+  return cause instanceof DatabaseError && (cause.resultCode ?? 0) % 256 === SQLITE_BUSY
 }
 
 /** Whether the session is unusable. */

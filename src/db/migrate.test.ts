@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import {
   dialect,
@@ -19,6 +21,7 @@ import { reconcile } from '../features/credit/reconcile.ts'
 import { MIGRATIONS, migrate, pendingMigrations } from './migrate.ts'
 import { postgresStatement, sqliteStatement } from './migrations/statement.ts'
 
+const LONGER_THAN_STATEMENTS_MS = 5_500
 const ALL = MIGRATIONS.map(({ name }) => name)
 
 test('an empty database gets every migration in order, once', async (t) => {
@@ -62,6 +65,19 @@ test('processes that start at the same time on a new database share the work wit
   }
   const applied = await Promise.all([run(), run(), run(), run()])
   assert.deepEqual(applied.flat(), ALL)
+})
+
+sqliteTest('a process waits for another one that migrates, longer than a statement waits', async (t) => {
+  const place = await temporaryLocation(t)
+  const { db, close } = await openLocation(place)
+  t.after(close)
+  const other = new DatabaseSync(place)
+  t.after(() => other.close())
+  other.exec('begin immediate')
+  const applied = migrate(db, Date.now)
+  await sleep(LONGER_THAN_STATEMENTS_MS)
+  other.exec('rollback')
+  assert.deepEqual(await applied, ALL)
 })
 
 /** As the release left it whose last migration this is. */

@@ -2,6 +2,7 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { OpenedDatabase } from './database.ts'
 import { type DialectName, dialectOf } from './dialect.ts'
+import { isLocked } from './failure.ts'
 import { attempts, firstSchema, instances, money, usageReports } from './migrations/0001-0005.ts'
 import { identities, jobs, webhooks } from './migrations/0006-0008.ts'
 import {
@@ -120,13 +121,28 @@ export function planMigrations(
   })).filter(({ name }) => pending.includes(name))
 }
 
+/** How long a process waits for another one that migrates. */
+const LOCK_TIMEOUT_S = 60
+
 /**
  * Applies all pending migrations in one transaction; processes that start at the same time wait for one another.
  * @param now Unix milliseconds.
  * @returns The names of the applied migrations; none when the schema was current.
  */
 export async function migrate(db: Kysely<Database>, now: () => number): Promise<readonly string[]> {
-  if ((await pendingMigrations(db)).length === 0) return []
+  const until = performance.now() + LOCK_TIMEOUT_S * 1_000
+  for (;;) {
+    if ((await pendingMigrations(db)).length === 0) return []
+    try {
+      return await applyPending(db, now)
+    } catch (error) {
+      // PostgreSQL waits by itself; SQLite for its busy time-out alone.
+      if (!isLocked(error) || performance.now() > until) throw error
+    }
+  }
+}
+
+function applyPending(db: Kysely<Database>, now: () => number): Promise<readonly string[]> {
   return db.transaction().execute(async (transaction) => {
     if (dialectOf(db) === 'postgres') await lockMigrations(transaction)
     const pending = await pendingMigrations(transaction)
@@ -158,7 +174,7 @@ export async function ensureSchema(
 
 /** Locks out other migrations, with time-outs for tables that wait for long statements of a running service. */
 async function lockMigrations(transaction: Transaction<Database>): Promise<void> {
-  await sql`set local lock_timeout = '60s'`.execute(transaction)
+  await sql`set local lock_timeout = ${sql.raw(`'${LOCK_TIMEOUT_S}s'`)}`.execute(transaction)
   await sql`set local statement_timeout = '1h'`.execute(transaction)
   await sql`select pg_advisory_xact_lock(hashtextextended(current_schema() || ' turnpike migrations', 0))`.execute(
     transaction,
