@@ -1,10 +1,11 @@
 /** How pages look and read, in a real browser. Runs on one database: what is decided in it, other tests look at. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { buildDocumentation } from '../../scripts/build-docs.ts'
 import { axeFindings, comesTrue, openWindow, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Site, startSite } from '../support/browser/site.ts'
+import { eventually } from '../support/client.ts'
 
 let browser: Browser
 
@@ -182,12 +183,20 @@ async function lookAtDocument(page: Page, name: string): Promise<void> {
   assert.ok((await overflow(page)) <= 0, name)
 }
 
+/** Nothing listens to the key before the page's script has run, which may be after its last request. */
+async function openSearch(page: Page): Promise<Locator> {
+  const field = page.getByRole('combobox')
+  await eventually(async () => {
+    if (!(await field.isVisible())) await page.keyboard.press('Control+k')
+    return field.isVisible()
+  }, Boolean)
+  return field
+}
+
 /** Empty, with results and their text, and without any. */
 async function lookAtSearch(page: Page): Promise<void> {
   const look = (name: string): Promise<void> => lookAtDocument(page, `search, ${name}`)
-  await page.keyboard.press('Control+k')
-  const field = page.getByRole('combobox')
-  await field.waitFor()
+  const field = await openSearch(page)
   await look('empty')
   await field.fill('retry')
   await page.locator('a.result').first().waitFor()
@@ -213,8 +222,8 @@ test('documentation: a search for an error finds its page, without a request to 
   page.on('request', (request) => request.url().startsWith(url) || foreign.push(request.url()))
   await page.goto(`${url}/docs/`)
   await page.waitForLoadState('networkidle')
-  await page.keyboard.press('Control+k')
-  await page.getByRole('combobox').fill('idempotency_key_reused')
+  const field = await openSearch(page)
+  await field.fill('idempotency_key_reused')
   await page.locator('a.result[href="/docs/errors#errors"]').click()
   await page.locator('h1', { hasText: 'Errors' }).waitFor()
   assert.equal(new URL(page.url()).pathname, '/docs/errors')
