@@ -10,7 +10,7 @@ import { assertSound, printVerdict, startCrashLoop } from './kit/crash-loop.ts'
  * many runs, the named points by every one. On PostgreSQL half as many will do, for what dies is the same. `KILLS=1000` for
  * a long run.
  */
-const KILLS = Number(process.env['KILLS'] ?? (dialect === 'postgres' ? 8 : 16))
+const KILLS = Number(process.env['KILLS'] ?? (dialect === 'postgres' ? 4 : 8))
 const LONGEST_MS = 400
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 

@@ -18,10 +18,10 @@ import { MAX_TOKENS, playClient, type View } from './kit/scenario-client.ts'
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
 const ONLY = process.env['SCENARIO']
 /** With a kill on each database. Each run has a seed of its own, so that what one misses another finds. */
-const COUNT = Number(process.env['COUNT'] ?? (dialect === 'postgres' ? 400 : 800))
+const COUNT = Number(process.env['COUNT'] ?? (dialect === 'postgres' ? 200 : 400))
 const BATCH = 50
-/** Of eight batches, the last is killed. */
-const KILL_EVERY = 8
+/** Of four batches, the last is killed. */
+const KILL_EVERY = 4
 const SWEPT_WITHIN_MS = 100_000
 const CALM_WITHIN_MS = 30_000
 /** By how many tokens an estimate may differ from what was delivered (INV-7). */

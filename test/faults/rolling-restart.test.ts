@@ -30,7 +30,7 @@ import { type Script, startFakeProvider } from '../support/providers/fake-provid
 
 const STREAMS = 200
 const CALLERS = 4
-const CALL_EVERY_MS = 100
+const CALL_EVERY_MS = 250
 const PROCESSES = 3
 const WORDS = 6
 /** Longer streams keep as many open at once with fewer begun. */
