@@ -48,7 +48,7 @@ export async function openStage(name: string, options: OpenOptions): Promise<Ope
   const usual = { db, batch, secrets, version: 'bench', now: Date.now, clock, random: Math.random, log }
   const deliverer = createDeliverer({ ...usual, allowPrivateNetworks: () => true })
   const recordEvent = eventRecorder({ now: Date.now, ids })
-  const kinds = webhookJobs({ db, now: Date.now, recordEvent, deliverer, alertOfTime: async () => undefined })
+  const kinds = webhookJobs({ db, now: Date.now, recordEvent, deliverer, writeDueAlerts: async () => undefined })
   const runner = createJobRunner({ db, ids, owner: 'bench', log, clock, kinds })
   runner.start()
   const accounts: AccountId[] = []

@@ -71,7 +71,7 @@ export function createWebhooks(input: WebhooksInput): Webhooks {
     jobs: {
       ...webhookJobs({
         ...{ db, now, recordEvent, deliverer },
-        alertOfTime: (signal) => alertEndedRaises({ db, now }, signal),
+        writeDueAlerts: (signal) => alertEndedRaises({ db, now }, signal),
       }),
       ...deletionJobs({ db }),
       ...expiryAlertJobs({ db, now, recordEvent }),

@@ -2,7 +2,8 @@
 import { GatewayError } from '../domain/errors.ts'
 import type { SqlFailure } from './sqlite/message.ts'
 
-const SQLITE_BUSY = 5
+/** SQLite's primary result code of a lock that another connection holds. */
+export const SQLITE_BUSY = 5
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html) that a retry may clear. */
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([

@@ -68,10 +68,10 @@ test('processes that start at the same time on a new database share the work wit
 })
 
 sqliteTest('a process waits for another one that migrates, longer than a statement waits', async (t) => {
-  const place = await temporaryLocation(t)
-  const { db, close } = await openLocation(place)
+  const location = await temporaryLocation(t)
+  const { db, close } = await openLocation(location)
   t.after(close)
-  const other = new DatabaseSync(place)
+  const other = new DatabaseSync(location)
   t.after(() => other.close())
   other.exec('begin immediate')
   const applied = migrate(db, Date.now)

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { resultCodeOf } from '../failure.ts'
+import { resultCodeOf, SQLITE_BUSY } from '../failure.ts'
 import type { QueryRows, SqlValue, StatementGroup, ThreadOptions } from './message.ts'
 
 /**
@@ -38,7 +38,6 @@ interface ProgramStatement<Row> {
 }
 
 const BUSY_TIMEOUT_MS = 5_000
-const SQLITE_BUSY = 5
 const STATEMENT_CACHE_SIZE = 500
 const WAL_SIZE_LIMIT_BYTES = 64 * 1024 * 1024
 /** Amounts: such columns are read as bigint, all other integers as number. */

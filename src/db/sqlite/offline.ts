@@ -4,10 +4,9 @@ import { copyFile, link, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { syncPath } from '../directory.ts'
-import { resultCodeOf } from '../failure.ts'
+import { resultCodeOf, SQLITE_BUSY } from '../failure.ts'
 
 const BUSY_TIMEOUT_MS = 1_000
-const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11
 const SQLITE_NOTADB = 26
 /** Companion files of a database that is in use, or was when its process died: the write-ahead log, and its index. */

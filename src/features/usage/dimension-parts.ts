@@ -174,7 +174,7 @@ function sumParts(
   }
 }
 
-const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'] as const
+export const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'] as const
 
 interface SumOptions {
   /** Whether the sums count as those without a value. */

@@ -16,6 +16,7 @@ import {
   type DimensionFilter,
   NAMES,
   needsKey,
+  SUMMED,
   unionOf,
 } from './dimension-parts.ts'
 import { OTHER_VALUES } from './dimension-sums.ts'
@@ -187,7 +188,6 @@ function costliestGroups({ summed }: CompletionParts, dimensions: readonly Dimen
 }
 
 const OTHER = sql.lit(OTHER_VALUES)
-const SUMMED = ['requests', 'prompt_tokens', 'completion_tokens', 'cost_nano_usd', 'margin_nano_usd'] as const
 const SUMS = sql.raw(SUMMED.map((name) => `sum(${name}) as ${name}`).join(', '))
 const PART_COLUMNS = sql.raw(['model, key_id, d0, d1, d2', ...SUMMED].join(', '))
 /** A correction may have emptied a sum. */

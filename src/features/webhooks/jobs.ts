@@ -32,8 +32,8 @@ const FORGET_EVERY_MS = 3_600_000
 export interface WebhookJobsInput extends Pick<FeatureDeps, 'db' | 'now'> {
   readonly recordEvent: RecordEvent
   readonly deliverer: Pick<Deliverer, 'handler'>
-  /** Writes the alerts that the passing of time causes, not a charge. */
-  readonly alertOfTime: (signal: AbortSignal) => Promise<unknown>
+  /** Writes the alerts that are due by time, without a charge: of raises that have ended. */
+  readonly writeDueAlerts: (signal: AbortSignal) => Promise<unknown>
 }
 
 export function webhookJobs({
@@ -41,7 +41,7 @@ export function webhookJobs({
   now,
   recordEvent,
   deliverer,
-  alertOfTime,
+  writeDueAlerts,
 }: WebhookJobsInput): Readonly<Record<string, JobKind>> {
   return {
     [DELIVER]: {
@@ -53,7 +53,7 @@ export function webhookJobs({
       laneConcurrency: ENDPOINT_CONCURRENCY,
     },
     'webhooks.alerts': every(ALERTS_EVERY_MS, async (_job, { signal }) => {
-      await alertOfTime(signal)
+      await writeDueAlerts(signal)
       await recordAlertEvents({ db, recordEvent, signal })
       await recordBudgetAlerts({ db, recordEvent, signal })
     }),

@@ -170,7 +170,7 @@ function startWorker(t: TestContext, { database, now, options }: WorkerInput): W
   const usual = { db, batch, secrets: SECRETS, version: '1.2.3', now, clock, random: Math.random, log }
   const deliverer = createDeliverer({ ...usual, failingAttemptMs: 0, allowPrivateNetworks: () => true, ...rest })
   const recordEvent = eventRecorder({ now, ids: testIds })
-  const { [DELIVER]: kind } = webhookJobs({ db, now, recordEvent, deliverer, alertOfTime: async () => undefined })
+  const { [DELIVER]: kind } = webhookJobs({ db, now, recordEvent, deliverer, writeDueAlerts: async () => undefined })
   if (kind === undefined) throw new Error('There is no kind of job that delivers.')
   const serial = (recordings.get(database) ?? 0) + 1
   recordings.set(database, serial)

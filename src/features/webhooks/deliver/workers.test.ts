@@ -178,7 +178,7 @@ function victim(t: TestContext, place: string) {
     const usual = { db, batch, secrets: SECRETS, version: '1', now, clock, random: Math.random, log }
     const deliverer = createDeliverer({ ...usual, allowPrivateNetworks: () => true })
     const recordEvent = eventRecorder({ now, ids: testIds })
-    const kinds = webhookJobs({ db, now, recordEvent, deliverer, alertOfTime: async () => undefined })
+    const kinds = webhookJobs({ db, now, recordEvent, deliverer, writeDueAlerts: async () => undefined })
     createJobRunner({ db, ids: testIds, owner: 'victim', log, clock, kinds }).start()`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'inherit', 'inherit'],
