@@ -108,7 +108,7 @@ export async function sharedLimiter(test: TestContext, input: Partial<SharedLimi
     clock: () => performance.now(),
     nodes: () => 1,
     // The machine of a test may be busier than any pause of a server.
-    waitMs: 10_000,
+    waitMs: 60_000,
     log: {
       info: (fields, message) => void lines.push({ level: 'info', fields, message }),
       warn: (fields, message) => void lines.push({ level: 'warn', fields, message }),
@@ -118,4 +118,11 @@ export async function sharedLimiter(test: TestContext, input: Partial<SharedLimi
   test.after(() => limiter.close())
   await limiter.started()
   return { ...limiter, lines }
+}
+
+/** One that counts at its server: a start on a busy machine does not wait for it for ever. */
+export async function connectedLimiter(test: TestContext, input: Partial<SharedLimiterInput>): Promise<WatchedLimiter> {
+  const limiter = await sharedLimiter(test, input)
+  await comesTrue(() => limiter.state().shared)
+  return limiter
 }

@@ -3,7 +3,7 @@
  * Arguments: the server's address, the account, how many places.
  */
 import { createSharedLimiter } from '../../../src/features/limits/shared-limiter.ts'
-import { limitedCaller, planLimits } from '../limits.ts'
+import { comesTrue, limitedCaller, planLimits } from '../limits.ts'
 
 const [url = '', account = '', count = '1'] = process.argv.slice(2)
 const limiter = createSharedLimiter({
@@ -11,10 +11,11 @@ const limiter = createSharedLimiter({
   limitsOf: () => planLimits({}),
   clock: () => performance.now(),
   nodes: () => 1,
-  waitMs: 10_000, // it counts at Redis, however long this machine stands still
+  waitMs: 60_000, // it counts at Redis, however long this machine stands still
   log: { info: () => undefined, warn: () => undefined },
 })
 await limiter.started()
+await comesTrue(() => limiter.state().shared)
 for (let place = 0; place < Number(count); place += 1) await limiter.admit(limitedCaller(account), () => 1)
 process.stdout.write('taken\n')
 setInterval(() => undefined, 60_000)
