@@ -34,7 +34,7 @@ function otherProcess(t: TestContext, { ref, name, count, over }: HoldRace & { r
     import { createCommitter } from ${at('../../../src/features/credit/commit/committer.ts')}
     import { createLedgerStore } from ${at('../../../src/features/credit/ledger/store.ts')}
     const database = await openLocation(${JSON.stringify(ref)})
-    const committer = createCommitter({ store: createLedgerStore(database), log: console })
+    const committer = createCommitter({ store: createLedgerStore(database), log: console, requestTimeoutMs: 600_000 })
     console.log('ready')
     process.stdin.once('data', async () => {
       const holds = Array.from({ length: ${count} }, async (_, index) => {

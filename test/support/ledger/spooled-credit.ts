@@ -49,7 +49,9 @@ export function openSpooledCredit(database: OpenedDatabase, options: SpooledOpti
   const { dataDirectory, instanceId = testIds.instance(), exposureNanoUsd = 0n, store = (real) => real } = options
   const log = recordingLog()
   const clock = () => performance.now()
-  const committer = createCommitter({ store: store(createLedgerStore(database)), log, clock, closeTimeoutMs: 1 })
+  // The machine of a test may be busier than any hold may wait.
+  const times = { clock, requestTimeoutMs: 600_000, closeTimeoutMs: 1 }
+  const committer = createCommitter({ store: store(createLedgerStore(database)), log, ...times })
   const spool = openSpool({ dataDirectory, instanceId, log, clock, ...options.spool })
   const terms = () => PREPAID
   const lease = options.ensureLease === undefined ? {} : { ensureLease: options.ensureLease }

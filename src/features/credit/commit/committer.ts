@@ -17,6 +17,7 @@ import {
   hasRoom,
   type QueuedRequest,
   type QueuedSettlement,
+  REQUEST_TIMEOUT_MS,
   type RequestState,
   rejectionOf,
   rejectSent,
@@ -39,6 +40,8 @@ export interface CommitterInput {
   readonly log: Counters['log']
   /** Monotonic milliseconds. */
   readonly clock?: () => number
+  /** A hold that is not committed by then is rejected; after 5 s unless set. */
+  readonly requestTimeoutMs?: number
   readonly closeTimeoutMs?: number
 }
 
@@ -127,11 +130,13 @@ export function createCommitter(input: CommitterInput): Committer {
   }
 }
 
-function createState({ store, log, clock = () => performance.now() }: CommitterInput): CommitterState {
+function createState(input: CommitterInput): CommitterState {
+  const { store, log, clock = () => performance.now(), requestTimeoutMs = REQUEST_TIMEOUT_MS } = input
   return {
     store,
     log,
     clock,
+    requestTimeoutMs,
     queue: createCommitQueue(),
     listeners: new Set(),
     openHolds: 0,

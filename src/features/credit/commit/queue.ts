@@ -13,7 +13,7 @@ export const MAX_WAITING_REQUESTS = 10_000
 /** Settlements that wait, and holds that will become some. Beyond it nothing new is admitted, so that none is lost. */
 export const MAX_UNSETTLED = 100_000
 /** A hold that is not committed by then is rejected. */
-const REQUEST_TIMEOUT_MS = 5_000
+export const REQUEST_TIMEOUT_MS = 5_000
 export const BATCH_SIZE = 500
 /** The part of a batch that is left to requests, however many settlements wait after an outage. */
 const REQUESTS_SHARE = 250
@@ -154,6 +154,7 @@ export function resolveGroup(group: SettlementGroup | undefined): void {
 /** The part of the committer's state that requests concern. */
 export interface RequestState {
   readonly clock: () => number
+  readonly requestTimeoutMs: number
   readonly queue: CommitQueue
   /** Holds that were granted and not yet resolved. */
   openHolds: number
@@ -194,7 +195,7 @@ export function scheduleTimeout(state: RequestState): void {
   if (state.requestTimer !== undefined || state.stopped) return
   const oldest = state.inFlight?.requests.find(isRejectable) ?? state.queue.requests[0]
   if (oldest === undefined) return
-  const waitMs = Math.max(0, oldest.since + REQUEST_TIMEOUT_MS - state.clock())
+  const waitMs = Math.max(0, oldest.since + state.requestTimeoutMs - state.clock())
   state.requestTimer = setTimeout(rejectTimedOut, waitMs, state)
   state.requestTimer.unref()
 }
@@ -206,9 +207,9 @@ function isRejectable({ unit, rejected }: QueuedRequest): boolean {
 
 function rejectTimedOut(state: RequestState): void {
   state.requestTimer = undefined
-  const { queue, inFlight } = state
-  const latest = state.clock() - REQUEST_TIMEOUT_MS
-  const failure = databaseUnavailable(new Error(`No answer in ${REQUEST_TIMEOUT_MS} ms.`))
+  const { queue, inFlight, requestTimeoutMs } = state
+  const latest = state.clock() - requestTimeoutMs
+  const failure = databaseUnavailable(new Error(`No answer in ${requestTimeoutMs} ms.`))
   const firstFresh = queue.requests.findIndex(({ since }) => since > latest)
   const stale = queue.requests.splice(0, firstFresh < 0 ? queue.requests.length : firstFresh)
   for (const { reject } of stale) reject(failure)
