@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type KyselyPlugin, OperationNodeTransformer, type RawNode, ValueNode } from 'kysely'
 import { temporaryDatabase, testIds } from '../../test/support/database.ts'
-import type { OpenedDatabase } from '../db/database.ts'
+import { timedDatabase } from '../../test/support/timed-database.ts'
 import { afterDelays, GiveUp, type JobHandler, type JobKind, TryAgainIn, weekly } from './job.ts'
 import { enqueue } from './queue.ts'
 import { createJobRunner } from './runner.ts'
@@ -10,22 +9,6 @@ import { createJobRunner } from './runner.ts'
 const BEGINNING = Date.UTC(2026, 0, 1)
 const SECOND_MS = 1_000
 const DELAYS_MS = [60, 300, 1_800, 7_200, 43_200].map((seconds) => seconds * SECOND_MS)
-
-/** Lets the database's clock say what the test wants. */
-function timedDatabase(database: OpenedDatabase, now: () => number): OpenedDatabase {
-  const transformer = new (class extends OperationNodeTransformer {
-    protected override transformRaw(node: RawNode): RawNode {
-      const isNow = node.sqlFragments.length === 1 && node.sqlFragments[0] === 'turnpike_now()'
-      if (!isNow) return super.transformRaw(node)
-      return { ...node, sqlFragments: ['cast(', ' as bigint)'], parameters: [ValueNode.create(now())] }
-    }
-  })()
-  const plugin: KyselyPlugin = {
-    transformQuery: ({ node, queryId }) => transformer.transformNode(node, queryId),
-    transformResult: async ({ result }) => result,
-  }
-  return { ...database, db: database.db.withPlugin(plugin) }
-}
 
 interface Stage {
   readonly times: readonly number[]

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../test/support/client.ts'
 import { temporaryDatabase, temporaryPath } from '../../../test/support/database.ts'
 import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
 import {
@@ -13,6 +14,7 @@ import {
   recordingLog,
   spooledCredit,
 } from '../../../test/support/ledger/spooled-credit.ts'
+import { timedDatabase } from '../../../test/support/timed-database.ts'
 import type { Hold } from '../../domain/credit.ts'
 import type { GatewayError } from '../../domain/errors.ts'
 import type { InstanceId } from '../../domain/ids.ts'
@@ -51,7 +53,8 @@ const [LATE, SWEEPER] = ['ins_late' as InstanceId, 'ins_sweeper' as InstanceId]
 /** Two processes on one database: one whose lease may lapse, by a clock of the test, and one that sweeps. */
 async function twoProcesses(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const database = await temporaryDatabase(t)
+  const at = Date.now()
+  const database = timedDatabase(await temporaryDatabase(t), () => at)
   const { db } = database
   await ensureAccounts(database, [ACCOUNT])
   await createLedgerStore(database).commit({ units: [purchase(1_000n)] })
@@ -76,7 +79,8 @@ async function twoProcesses(t: TestContext) {
     t.after(() => Promise.all([process.committer.close(), process.spool.close()]))
     return process
   }
-  const late = await open(LATE, lease.ensure)
+  // A renewal is waited for 3 s, which a busy machine may need.
+  const late = await open(LATE, () => eventually(async () => lease.ensure(), Boolean))
   const { committer } = await open(SWEEPER, others.ensure)
   const sweep = () => {
     const always = { steady: () => true, terms: () => PREPAID, recover: async () => {}, now: Date.now, log }
@@ -85,7 +89,7 @@ async function twoProcesses(t: TestContext) {
   /** So long that others take it for gone. */
   const lapse = async () => {
     ms += LAPSE_MS
-    const seen_at = Date.now() - 2 * LEASE_MS
+    const seen_at = at - 2 * LEASE_MS
     await db.updateTable('instance').set({ seen_at }).where('id', '=', LATE).execute()
   }
   t.after(() => Promise.all([lease.close(), others.close()]))

@@ -11,6 +11,7 @@ import {
   recordingLog,
   spooledCredit,
 } from '../../../test/support/ledger/spooled-credit.ts'
+import { timedDatabase } from '../../../test/support/timed-database.ts'
 import type { SavedResult } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -20,15 +21,16 @@ import { type SweepInput, sweepHolds } from './sweeper.ts'
 
 const START = 1_000_000n
 
-/** Two processes on one database: one that sweeps, one whose holds may be swept. */
+/** Two processes on one database, whose clock stands still: one that sweeps, one whose holds may be swept. */
 async function sweeping(t: TestContext) {
   const sweeper = await spooledCredit(t, { creditNanoUsd: START })
   const { database, db, dataDirectory } = sweeper
   const other = openSpooledCredit(database, { dataDirectory })
   t.after(() => Promise.all([other.committer.close(), other.spool.close()]))
   const log = recordingLog()
+  const at = Date.now()
   const input: SweepInput = {
-    db,
+    db: timedDatabase(database, () => at).db,
     committer: sweeper.committer,
     instanceId: sweeper.instanceId,
     steady: () => true,
@@ -41,7 +43,7 @@ async function sweeping(t: TestContext) {
   const seen = async (id: string, msAgo: number | undefined) => {
     await db.deleteFrom('instance').where('id', '=', id).execute()
     if (msAgo === undefined) return
-    const row = { id, version: '1', role: 'all', address: null, started_at: 0, seen_at: Date.now() - msAgo }
+    const row = { id, version: '1', role: 'all', address: null, started_at: 0, seen_at: at - msAgo }
     await db.insertInto('instance').values(row).execute()
   }
   await seen(sweeper.instanceId, 0)

@@ -26,6 +26,7 @@ async function setUp(t: TestContext) {
 }
 
 test('each running process shows its version, since when it runs, its load, lag and requests', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] }) // it is renewed when the test says so
   const { ask, account, start } = await setUp(t)
   const vitals = { load: 0.25, lagMs: 3.4, activeRequests: 7 }
   const { id, lease } = await start(() => vitals)

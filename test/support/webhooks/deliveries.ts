@@ -1,7 +1,6 @@
 /** The delivery of webhooks on a test's own database: endpoints of one account, events, and workers that deliver them. */
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { type KyselyPlugin, OperationNodeTransformer, type RawNode, ValueNode } from 'kysely'
 import type { OpenedDatabase } from '../../../src/db/database.ts'
 import type { DeliveryTable, WebhookTable } from '../../../src/db/schema/schema.ts'
 import type { AccountId, DeliveryId, EventId, WebhookId } from '../../../src/domain/ids.ts'
@@ -14,6 +13,7 @@ import type { JobKind } from '../../../src/jobs/job.ts'
 import { enqueue } from '../../../src/jobs/queue.ts'
 import { createJobRunner, type JobRunner, type JobRunnerOptions } from '../../../src/jobs/runner.ts'
 import { temporaryDatabase, testIds } from '../database.ts'
+import { timedDatabase } from '../timed-database.ts'
 
 export const SECRETS = createWebhookSecrets({ current: Buffer.alloc(32, 'secrets of tests') })
 
@@ -196,20 +196,4 @@ export async function until<T>(look: () => Promise<T | undefined | false>): Prom
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   throw new Error('It did not come.')
-}
-
-/** Lets the database's clock say what the test wants. */
-function timedDatabase(database: OpenedDatabase, now: () => number): OpenedDatabase {
-  const transformer = new (class extends OperationNodeTransformer {
-    protected override transformRaw(node: RawNode): RawNode {
-      const isNow = node.sqlFragments.length === 1 && node.sqlFragments[0] === 'turnpike_now()'
-      if (!isNow) return super.transformRaw(node)
-      return { ...node, sqlFragments: ['cast(', ' as bigint)'], parameters: [ValueNode.create(now())] }
-    }
-  })()
-  const plugin: KyselyPlugin = {
-    transformQuery: ({ node, queryId }) => transformer.transformNode(node, queryId),
-    transformResult: async ({ result }) => result,
-  }
-  return { ...database, db: database.db.withPlugin(plugin) }
 }

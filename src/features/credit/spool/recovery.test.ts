@@ -79,10 +79,10 @@ async function editLog(
   await writeFile(file, edit(await readFile(file, 'latin1')), 'latin1')
 }
 
-/** As after a lease has run out: no instance of theirs was ever seen, and our own is fresh. */
+/** As after a lease has run out: no instance of theirs was ever seen, and our own is fresh, for longer than a test takes. */
 async function seen({ db, instanceId }: { db: RecoveryInput['db']; instanceId: InstanceId }, ...others: string[]) {
   for (const id of [instanceId, ...others]) {
-    const row = { id, version: '0', role: 'all', address: null, started_at: 0, seen_at: Date.now() }
+    const row = { id, version: '0', role: 'all', address: null, started_at: 0, seen_at: Date.now() + 3_600_000 }
     await db.insertInto('instance').values(row).execute()
   }
 }
