@@ -17,7 +17,8 @@ const allCalled = Promise.withResolvers<void>()
 
 /** Ten times the limit as text, and a billion tokens of either kind as figures; streams go on long past the limit. */
 const lies: Script = async (call, reply) => {
-  if (bodyOf(call).stream === true) return slowStream(WORDS, 1)(call, reply)
+  if (bodyOf(call).stream === true)
+    return slowStream(String(call.body).includes('endless') ? 1e6 : WORDS, 1)(call, reply)
   called += 1
   if (called === IN_FLIGHT) allCalled.resolve()
   await allCalled.promise // the first answer may leave nothing to hold for the last request
@@ -65,7 +66,11 @@ test(`LED-7, TM15: ${IN_FLIGHT} lies in flight are charged no further than the o
 
 test('LED-5: a stream that runs past its limit is ended where the credit does not pay for more', async () => {
   const { account, key } = await prepaid('0.001')
-  const { status, text } = await send(gateway, CHAT, { key, body: hello({ stream: true, max_tokens: LIMIT }) })
+  const messages = [{ role: 'user', content: 'endless' }]
+  const { status, text } = await send(gateway, CHAT, {
+    key,
+    body: hello({ stream: true, max_tokens: LIMIT, messages }),
+  })
   assert.equal(status, 200)
   assert.match(text, /insufficient_credit/)
   assert.ok(text.endsWith('data: [DONE]\n\n'))

@@ -1,7 +1,7 @@
 /** What a client gets of providers that fail, which no database decides. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { CHAT, completionOf, errorOf, eventually, hello, send, usageReport } from '../support/client.ts'
+import { CHAT, completionOf, errorOf, eventually, hello, open, send, usageReport } from '../support/client.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
 import {
   answerBytes,
@@ -21,9 +21,9 @@ import { assemble, assertWireRules, readStream } from '../support/providers/sse.
 
 const provider = await startFakeProvider(ordinary)
 const routing = { max_attempts: 1, breaker: { failures: 1000 } }
-/** A provider that limits one of them is left alone for that one only. */
-const limited = model('limited', 'up', 'limited-model')
-const models = [model('m1', 'up', 'up-model'), limited]
+/** A provider that limits one of them is left alone for that one only, and for whole and streamed answers apart. */
+const limited = [false, true].map((stream) => model(`limited-${stream}`, 'up', `limited-model-${stream}`))
+const models = [model('m1', 'up', 'up-model'), ...limited]
 const gateway = await startGateway({ config: oneModel(provider.url, {}, { routing, models }) })
 const key = await gateway.key()
 after(async () => {
@@ -33,12 +33,27 @@ after(async () => {
 
 const begun = textChunks(5).slice(0, 4)
 
+/** The client of the current stream has read three words. A reset discards what is still on its way. */
+let areRead = Promise.withResolvers<void>()
+
+async function streamed(as: string): Promise<string> {
+  areRead = Promise.withResolvers()
+  const { statusCode, body } = await open(gateway, CHAT, { key: as, body: hello({ stream: true }) })
+  assert.equal(statusCode, 200)
+  let text = ''
+  for await (const piece of body) {
+    text += piece
+    if (text.includes('t2 ')) areRead.resolve()
+  }
+  return text
+}
+
 /** A stream that goes well for three words, and then as `then` does. */
 function afterThreeWords(then: (reply: Reply) => void | Promise<void>): Script {
   return async (_, reply) => {
     reply.head(200, SSE_HEAD)
     await sendFrames(reply, begun)
-    await reply.wait(30) // what was sent is on its way before the connection ends
+    await Promise.race([areRead.promise, reply.wait(60_000)])
     await then(reply)
   }
 }
@@ -73,9 +88,7 @@ const BREAKING_OFF: readonly (readonly [name: string, script: Script])[] = [
 for (const [name, script] of BREAKING_OFF) {
   test(`SSE-4: ${name} ends the stream with an error event and [DONE], never with stop`, async () => {
     provider.answer(script)
-    const answer = await send(gateway, CHAT, { key, body: hello({ stream: true }) })
-    assert.equal(answer.status, 200)
-    const stream = readStream(answer.text)
+    const stream = readStream(await streamed(key))
     assertWireRules(stream, { model: 'm1' })
     assert.equal(stream.error?.type, 'upstream_error')
     assert.equal(stream.error?.code, 'provider_error')
@@ -111,7 +124,7 @@ test('an end after finish_reason without usage and [DONE] is a complete answer, 
 test('the output of a stream before a break is metered once', async () => {
   const own = await gateway.keyOfNewAccount()
   provider.answer(afterThreeWords((reply) => reply.reset()))
-  await send(gateway, CHAT, { key: own, body: hello({ stream: true }) })
+  await streamed(own)
   const report = (): ReturnType<typeof usageReport> => usageReport(gateway, own)
   const { total_tokens } = await eventually(report, (usage) => usage.total_tokens > 0)
   assert.ok(total_tokens > 0 && total_tokens < 40, `${total_tokens} tokens`)
@@ -219,7 +232,7 @@ for (const [index, [script, status, type, code]] of MAPPED.entries()) {
       provider.answer(script)
       const answer = await send(gateway, CHAT, {
         key,
-        body: hello({ stream, model: code === 'provider_rate_limited' ? 'limited' : 'm1' }),
+        body: hello({ stream, model: code === 'provider_rate_limited' ? `limited-${stream}` : 'm1' }),
       })
       const error = errorOf(answer)
       const isPermanent = PERMANENT.includes(index)

@@ -40,6 +40,7 @@ const gateway = await startGateway({
       deployed('narrow', [at('narrow')]),
       deployed('storm', [at('storm')]),
     ],
+    routing: { breaker: { open_ms: 300_000 } },
   },
 })
 const key = await gateway.key('--operator')
@@ -83,7 +84,7 @@ suite('routing', () => {
     const called = Promise.withResolvers<void>()
     const together: Script = async (call, reply) => {
       if (one.calls.length + two.calls.length >= CALLED_TOGETHER) called.resolve()
-      await Promise.race([called.promise, reply.wait(10_000)])
+      await Promise.race([called.promise, reply.wait(60_000)])
       await good(call, reply)
     }
     for (const host of hosts) host.answer(together)

@@ -18,6 +18,7 @@ export type OutageModel = 'alone' | 'pair'
 
 export interface OutageFigures {
   readonly offered: number
+  readonly elapsedMs: number
   /** Calls that the failing provider had. */
   readonly load: number
   /** Of the answers: `200`, or the code of the error. */
@@ -61,11 +62,14 @@ export async function startOutage(breaker: object): Promise<Outage> {
     faulted,
     fail: async (name, load) => {
       isFailing = true
+      const startedAt = performance.now()
       const answers = await steadyLoad(load, () => ask(name))
+      const elapsedMs = performance.now() - startedAt
       const calls = answers.flatMap((answer) => faulted.callsOf(answer))
       const outcomes = Object.groupBy(answers, (answer) => (answer.status === 200 ? '200' : errorOf(answer).code))
       return {
         offered: answers.length,
+        elapsedMs,
         load: calls.filter(({ path }) => path.startsWith('/failing')).length,
         outcomes: Object.fromEntries(Object.entries(outcomes).map(([code, those]) => [code, those?.length ?? 0])),
       }
