@@ -13,7 +13,7 @@ const OWN_KEY = 'sk-own-key-of-the-account-1'
 const ROTATED_KEY = 'sk-own-key-of-the-account-2'
 const PATH = '/v1/provider-credentials'
 /** The lease of a process that is gone has run out, and a sweep has come. */
-const SWEPT_WITHIN_MS = 90_000
+const SWEPT_WITHIN_MS = 180_000
 
 /** Keys that the provider accepts. */
 const accepted = new Set([OPERATOR_KEY, OWN_KEY, ROTATED_KEY])
@@ -89,7 +89,7 @@ async function usedBy(gateway: Gateway, key: string): Promise<string | undefined
   return call && keyOf(call)
 }
 
-async function rows(key: string, count: number, withinMs = 10_000): Promise<readonly WireRow[]> {
+async function rows(key: string, count: number, withinMs?: number): Promise<readonly WireRow[]> {
   const { data } = await eventually(
     () => getJson<{ readonly data: readonly WireRow[] }>(first, key, '/v1/usage/completions'),
     (page) => page.data.length === count,
@@ -109,7 +109,6 @@ test('a key is tested, sealed and never shown; both processes call with it, unti
     await eventually(
       () => usedBy(gateway, key),
       (used) => used === OWN_KEY,
-      1_000,
     )
   }
   for (const path of [PATH, `${PATH}/${credential.id}`, '/v1/audit']) {
@@ -121,7 +120,6 @@ test('a key is tested, sealed and never shown; both processes call with it, unti
   await eventually(
     () => usedBy(second, key),
     (used) => used === OPERATOR_KEY,
-    1_000,
   )
 })
 
@@ -134,7 +132,6 @@ test('a rotation replaces the key in both processes; the old one is not used any
   await eventually(
     () => usedBy(first, key),
     (used) => used === ROTATED_KEY,
-    1_000,
   )
 })
 
