@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { CHAT, eventually, open, send, usageReport } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
@@ -53,7 +54,7 @@ function saidBy(position: number): Said {
 }
 
 /** For what a right gateway does not wait for. */
-const STUCK_MS = 20_000
+const STUCK_MS = 60_000
 
 /** Each call is answered when all are there, so that they are under way together; pieces of all come in turns. */
 function together(native: Native, count: number, special: Readonly<Record<number, Script>> = {}): Script {
@@ -197,6 +198,12 @@ test('each choice has its own seed, so that they differ', async () => {
   assert.deepEqual(seeds.toSorted(), [40, 41, 42])
 })
 
+/** Gives what was written before it the time to reach the gateway, which answers this after it has read that. */
+async function passOn(): Promise<void> {
+  await sleep(100)
+  await send(gateway, '/healthz')
+}
+
 /** Says how it begins, and then nothing until the caller goes away; a caller that stays gets its end after a while. */
 function unending(native: Native, said: Said, begun: () => void = () => {}): Script {
   return async (call, reply) => {
@@ -237,7 +244,7 @@ async function failOne({
   const [first, second] = begun.map(({ resolve }, at) => unending(native, saidBy(at), resolve))
   const late: Script = async (call, reply: Reply) => {
     await Promise.all(begun.map(({ promise }) => promise)) // a busy machine may take long to write them
-    await reply.wait(100)
+    await passOn()
     await fails(call, reply)
   }
   provider.answer(together(native, 3, { 0: first ?? assert.fail(), 1: second ?? assert.fail(), 2: late }))
@@ -274,7 +281,7 @@ for (const [name, native] of natives) {
 
   test(`${name}, whole: a choice that was complete when another failed is metered as its provider counted it`, async () => {
     const late: Script = async (call, reply) => {
-      await reply.wait(100)
+      await passOn()
       await refuseNative(native, 500)(call, reply)
     }
     const tokens = await tokensOf(async () => {
@@ -296,7 +303,7 @@ for (const [name, native] of natives) {
       reply.head(200, { 'content-type': native.streamType })
       for (const piece of beginning(native, saidBy(2))) await reply.write(piece)
       await Promise.all([begun.promise, ended.promise])
-      await reply.wait(100)
+      await passOn()
       reply.end(native.errorFrame('Overloaded'))
     }
     const tokens = await tokensOf(async () => {

@@ -242,6 +242,12 @@ async function assertAllAddUp(operator: string): Promise<void> {
     groups?: readonly { key: string; requests: number; margin_usd: number }[]
   }
   const { data } = await getJson<{ data: readonly { id: string }[] }>(gateway, operator, '/v1/admin/accounts?limit=100')
+  const heldBy = (id: string) => getJson<{ held_usd: number }>(gateway, operator, `/v1/usage?account=${id}`)
+  for (const { id } of data)
+    await eventually(
+      () => heldBy(id),
+      ({ held_usd: held }) => held === 0,
+    )
   const [start, end] = [-30 * 3_600_000, 1].map((ms) => new Date(Date.now() + ms).toISOString())
   for (const query of ['', '&group_by=day', ONLY_OF_ALL, `&group_by=model&period_start=${start}&period_end=${end}`]) {
     const read = (id: string) =>

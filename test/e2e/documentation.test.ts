@@ -80,10 +80,12 @@ const CODER = { id: 'our-coder', context_window: 131_072, pricing: { input_per_m
 const config = {
   providers: {
     simulator: { protocol: 'simulator' },
+    patient: { protocol: 'simulator' },
     impatient: { protocol: 'simulator', timeout_ms: { first_byte: 2_000, idle: 2_000, total: 5_000 } },
   },
   models: [
     { ...CODER, deployments: [{ provider: 'simulator', model: 'turnpike-simulator' }] },
+    { ...CODER, id: 'patient', deployments: [{ provider: 'patient', model: 'turnpike-simulator' }] },
     { ...CODER, id: 'impatient', deployments: [{ provider: 'impatient', model: 'turnpike-simulator' }] },
   ],
   routing: { max_attempts: 1 },
@@ -142,7 +144,11 @@ for (const [, directive = '', whole = '', stream = ''] of ROWS) {
       const response = await fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'impatient', stream: isStream, messages }),
+        body: JSON.stringify({
+          model: told.includes('timeout_ms') ? 'impatient' : 'patient',
+          stream: isStream,
+          messages,
+        }),
       })
       const text = await response.text()
       const status = /^\d{3}/.exec(told)?.[0]

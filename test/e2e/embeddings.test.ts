@@ -305,7 +305,7 @@ test('faults of the provider have the status of the gateway, and cost nothing', 
 test('a client that leaves ends the call of the provider', async (t) => {
   t.after(() => provider.answer(answerEmbeddings))
   provider.answer(async (_, reply) => {
-    await reply.wait(10_000)
+    await reply.wait(60_000)
     reply.end()
   })
   const next = provider.calls.length

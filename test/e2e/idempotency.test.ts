@@ -67,9 +67,7 @@ for (const [name, gateways] of [
     const later = await ask({ key, idempotencyKey: `fifty of ${name}`, at: gateways.at(-1) })
     assert.equal(later.text, answers[0]?.text)
     assert.equal(later.headers['idempotent-replayed'], 'true')
-    assert.equal((await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')).length, 1)
-    assert.equal((await everyRow<LedgerRow>(gateway, key, '/v1/ledger?kind=charge')).length, 1)
-    assert.equal((await reconcile(gateway, key)).ok, true)
+    await assertChargedOnce(key, 'chat_completions')
   })
 }
 

@@ -158,7 +158,7 @@ test('providers receive the context of their attempt, with state and baggage', a
 })
 
 test('a stream reports the time to its first chunk, and a client that leaves ends its trace', async () => {
-  host.answer(slowStream(200, 5))
+  host.answer(slowStream(100_000, 5))
   const traceId = newTrace()
   const controller = new AbortController()
   const leaving = fetch(gateway.url + CHAT, {

@@ -22,7 +22,7 @@ test('SSE-3: a silent provider’s stream receives its head and a comment after 
   const heard = Promise.withResolvers<void>()
   provider.answer(async (_, reply) => {
     reply.head(200, SSE_HEAD)
-    await Promise.race([heard.promise, reply.wait(3 * KEEP_ALIVE_MS)])
+    await Promise.race([heard.promise, reply.wait(6 * KEEP_ALIVE_MS)])
     if (await sendFrames(reply, textChunks(2))) reply.end(frame('[DONE]'))
   })
   const askedAt = performance.now()
@@ -38,7 +38,7 @@ test('SSE-3: a silent provider’s stream receives its head and a comment after 
   }
   const stream = readStream(text)
   assertWireRules(stream, { model: 'm1' })
-  assert.deepEqual(stream.comments, ['keep-alive'])
+  assert.deepEqual([...new Set(stream.comments)], ['keep-alive'])
   assert.ok(heardAt - askedAt > KEEP_ALIVE_MS - 100, `after ${heardAt - askedAt} ms`)
   assert.equal(assemble(stream).content, 't0 t1 ')
 })
