@@ -12,6 +12,7 @@ import { createJobRunner, type JobRunner, type JobRunnerOptions } from './runner
 import { databaseNow } from './sql.ts'
 
 const HOUR_MS = 3_600_000
+const LEASE_MS = 60_000
 
 const kindOf = (handler: JobHandler, over: Partial<JobKind> = {}): JobKind => ({
   handler,
@@ -216,6 +217,7 @@ test('a stop does not wait for ever, and what is enqueued after it is left alone
 })
 
 test('JOB-2: a job that was lost is told so, and what its handler writes then is refused', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
   const database = await temporaryDatabase(t)
   const { db } = database
   const lost = Promise.withResolvers<unknown>()
@@ -227,11 +229,12 @@ test('JOB-2: a job that was lost is told so, and what its handler writes then is
     const told = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     answers.push(await stillMine())
     answers.push(await db.transaction().execute((transaction) => stillMine(transaction)))
+    t.mock.timers.tick(LEASE_MS / 4)
     await told
     lost.resolve(signal.reason)
     answers.push(await stillMine())
   }
-  const runner = runnerOf(t, database, { kinds: { mail: kindOf(handler) }, leaseMs: 4_000 })
+  const runner = runnerOf(t, database, { kinds: { mail: kindOf(handler) }, leaseMs: LEASE_MS })
   runner.start()
   await runner.enqueue(mail('ada'))
   const reason = await lost.promise

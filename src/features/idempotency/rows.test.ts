@@ -99,7 +99,7 @@ test('F12: a key that is freed while the database is away is free when it is bac
 
 test('F12: a process that ends writes first which keys are free; it does not wait for ever', async (t) => {
   const database = await watchedDatabase(t)
-  const { port } = portOf(t, database)
+  const { port } = portOf(t, database, { closeTimeoutMs: 60_000 })
   const run = await beginRun(port, ask())
   let failures = 3
   database.pass = (write) => (failures-- > 0 ? away() : write())

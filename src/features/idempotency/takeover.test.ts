@@ -201,7 +201,7 @@ test('IDEM-7: a process that stalled for as long as its lease knows that it may 
   const { database, port: other } = await keyProcess(t)
   const clocks = { clock: 1_000, now: 5_000 }
   const times = { clock: () => clocks.clock, now: () => clocks.now }
-  const stalled = openKeys(database, { ...times, instanceId: 'ins_stalled' })
+  const stalled = openKeys(database, { ...times, leaseMs: 10_000, instanceId: 'ins_stalled' })
   const run = await beginRun(stalled, ask())
   assert.equal(run.owned(), true)
   for (const clock of ['clock', 'now'] as const) {

@@ -55,6 +55,9 @@ export function openKeys({ db, batch }: OpenedDatabase, over: Partial<Idempotenc
     clock: () => performance.now(),
     now: Date.now,
     log,
+    // The machine of a test may be busier than a lease lasts, and than a claim may wait to be written.
+    leaseMs: 600_000,
+    claimTimeoutMs: 60_000,
     ...over,
   })
 }
@@ -159,7 +162,7 @@ export async function rowOf({ db }: OpenedDatabase, key = 'k') {
 
 /** Looks again and again until it is so. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + 60_000
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error('It has not come to that.')
     await new Promise((resolve) => setTimeout(resolve, 2))

@@ -168,7 +168,9 @@ function startWorker(t: TestContext, { database, now, options }: WorkerInput): W
   const { kind: over, owner, pollMs = 20, leaseMs, stopMs, ...rest } = options
   const clock = (): number => performance.now()
   const usual = { db, batch, secrets: SECRETS, version: '1.2.3', now, clock, random: Math.random, log }
-  const deliverer = createDeliverer({ ...usual, failingAttemptMs: 0, allowPrivateNetworks: () => true, ...rest })
+  // The machine of a test may be busier than any receiver may be slow.
+  const times = { failingAttemptMs: 0, deadlineMs: 120_000 }
+  const deliverer = createDeliverer({ ...usual, ...times, allowPrivateNetworks: () => true, ...rest })
   const recordEvent = eventRecorder({ now, ids: testIds })
   const { [DELIVER]: kind } = webhookJobs({ db, now, recordEvent, deliverer, writeDueAlerts: async () => undefined })
   if (kind === undefined) throw new Error('There is no kind of job that delivers.')

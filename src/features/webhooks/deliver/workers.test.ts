@@ -140,14 +140,14 @@ test('a stop lets attempts end that are about to, and gives back the others, whi
     await fixture.endpoint(`${receiver.url}/patient`),
     await fixture.endpoint(`${receiver.url}/never`),
   ]
-  const first = fixture.work({ stopGraceMs: 9_000 })
+  const first = fixture.work({ stopGraceMs: 60_000, stopMs: 90_000 })
   const begun = await fixture.event(patient)
   await until(async () => held.length === 1)
   const stopped = first.runner.stop()
   held[0]?.writeHead(200).end()
   await stopped
   assert.equal((await fixture.deliveries(patient))[0]?.status, 'delivered')
-  const second = fixture.work({ stopGraceMs: 150 })
+  const second = fixture.work({ stopGraceMs: 150, stopMs: 60_000 })
   const left = await fixture.event(never)
   await until(async () => held.length === 2)
   await second.runner.stop()
@@ -176,7 +176,7 @@ function victim(t: TestContext, place: string) {
     const { db, batch } = await openLocation(${JSON.stringify(place)})
     const [now, clock, log] = [Date.now, () => performance.now(), { warn() {}, error: console.error }]
     const usual = { db, batch, secrets: SECRETS, version: '1', now, clock, random: Math.random, log }
-    const deliverer = createDeliverer({ ...usual, allowPrivateNetworks: () => true })
+    const deliverer = createDeliverer({ ...usual, deadlineMs: 600_000, allowPrivateNetworks: () => true })
     const recordEvent = eventRecorder({ now, ids: testIds })
     const kinds = webhookJobs({ db, now, recordEvent, deliverer, writeDueAlerts: async () => undefined })
     createJobRunner({ db, ids: testIds, owner: 'victim', log, clock, kinds }).start()`
