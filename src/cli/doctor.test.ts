@@ -11,6 +11,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
+import { eventually } from '../../test/support/client.ts'
 import { runCommandHere } from '../../test/support/process/command-in-process.ts'
 import { freePort } from '../../test/support/process/free-port.ts'
 import { temporaryRedis } from '../../test/support/process/redis-server.ts'
@@ -52,11 +53,19 @@ async function ownProcess(words: readonly string[], cwd: string): Promise<Examin
   return { status, output }
 }
 
-async function examine(yaml: string, env: Record<string, string> = {}): Promise<Report & { status: unknown }> {
+interface Examination extends Report {
+  readonly status: unknown
+}
+
+async function examine(yaml: string, env: Record<string, string> = {}): Promise<Examination> {
   const cwd = newFolder()
   writeFileSync(join(cwd, 'turnpike.yaml'), yaml)
-  const { status, output } = await turnpike(['doctor', '--json'], env, cwd)
-  return { ...(JSON.parse(output) as Report), status }
+  const look = async (): Promise<Examination> => {
+    const { status, output } = await turnpike(['doctor', '--json'], env, cwd)
+    return { ...(JSON.parse(output) as Report), status }
+  }
+  // A busy machine may need longer for an answer than a check waits.
+  return eventually(look, ({ checks }) => checks.every(({ message }) => !message.includes('no answer within')))
 }
 
 function newFolder(): string {
@@ -179,7 +188,10 @@ test('a port in use by another program fails, one in use by Turnpike passes', as
   const taken = find(await examine('', { PORT: String(other.port) }), 'port')
   assert.match(`${taken.ok} ${taken.message} ${taken.fix}`, /false .*another program .*PORT/)
   const turnpikeServer = await serve(200, '{"openapi":"3.1.0","info":{"title":"Turnpike"}}')
-  const own = find(await examine('', { PORT: String(turnpikeServer.port) }), 'port')
+  const own = await eventually(
+    async () => find(await examine('', { PORT: String(turnpikeServer.port) }), 'port'),
+    ({ ok }) => ok, // a busy machine may need longer for an answer than the check waits
+  )
   assert.match(`${own.ok} ${own.message}`, /true .*in use by a running Turnpike/)
   const elsewhere = find(await examine('', { HOST: '192.0.2.1' }), 'port')
   assert.match(`${elsewhere.ok} ${elsewhere.message} ${elsewhere.fix}`, /false .*EADDRNOTAVAIL.* HOST/)

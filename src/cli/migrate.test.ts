@@ -72,15 +72,19 @@ async function setUp(t: TestContext) {
     await ask(`create function stall() returns trigger language plpgsql as
       $$ begin perform pg_sleep(9); return new; end $$`)
     await ask(`create trigger stall before insert on ${table} for each row when (${row}) execute function stall()`)
+    const stalled = "datname = current_database() and wait_event = 'PgSleep'"
+    // One connection for all looks: a new one for each may take longer than the stall.
+    const watcher = new Client({ connectionString: url })
+    await watcher.connect()
+    const isStalled = async () =>
+      (await watcher.query(`select 1 from pg_stat_activity where ${stalled}`)).rows.length > 0
     const child = spawnMove(...flags)
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    const stalled = "datname = current_database() and wait_event = 'PgSleep'"
-    while ((await ask(`select 1 from pg_stat_activity where ${stalled}`)).length === 0 && child.exitCode === null) {
-      await sleep(10)
-    }
+    while (!(await isStalled()) && child.exitCode === null) await sleep(10)
     assert.equal(child.exitCode, null)
     child.kill('SIGKILL')
     await ended
+    await watcher.end()
     await ask(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where ${stalled}`)
     await ask('drop function stall() cascade')
   }

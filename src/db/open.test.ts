@@ -242,6 +242,7 @@ test('DUR-5: tables refuse what code must not write', async (t) => {
 test('a lock that another process holds is waited for, while reads go on', async (t) => {
   const path = await temporaryPath(t)
   const database = await temporarySqlite(t, path)
+  await sql`pragma busy_timeout = 60000`.execute(database.db) // the other may need longer than 5 s to let go
   const holder = otherProcess(
     t,
     `import { DatabaseSync } from 'node:sqlite'

@@ -137,8 +137,9 @@ test('10 connections serve queries, 4 the ledger; who comes later waits for one 
     for (const { pid } of answer?.rows ?? []) ofLedger.add(pid)
   }
   // A connection may take longer to make than all of these queries on those that are there.
-  for (let round = 0; round < 50 && backends.size + ofLedger.size < 10 + 4; round++) {
-    await Promise.all(Array.from({ length: 30 }, () => [askGeneral(), askLedger()]).flat())
+  const until = performance.now() + 60_000
+  while (backends.size + ofLedger.size < 10 + 4 && performance.now() < until) {
+    await Promise.all(Array.from({ length: 16 }, () => [askGeneral(), askLedger()]).flat())
   }
   assert.deepEqual([backends.size, ofLedger.size], [10, 4])
 })
@@ -311,7 +312,7 @@ test('F13: after a crash of the server it goes on by itself, and listeners look 
   let heard = 0
   database.onChange(() => heard++)
   await msUntil(async () => heard === 1)
-  const asking = Promise.allSettled(Array.from({ length: 5 }, () => sql`select pg_sleep(5)`.execute(db)))
+  const asking = Promise.allSettled(Array.from({ length: 5 }, () => sql`select pg_sleep(60)`.execute(db)))
   await sleep(100)
   await server.crash()
   for (const end of await asking) assert.ok(end.status === 'rejected' && isUnavailable(end.reason))
