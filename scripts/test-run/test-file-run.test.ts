@@ -114,7 +114,9 @@ test('what a process reports arrives when its output is non-blocking and full as
     "  spawnSync(process.execPath, ['-e', code], { stdio: 'inherit' })",
     "  spawn('sh', ['-c', 'sleep 1; kill -CONT ' + process.ppid], { detached: true, stdio: 'ignore' })",
     "  process.kill(process.ppid, 'SIGSTOP')",
-    "  try { for (;;) writeSync(1, 'x') } catch ({ code }) { if (code !== 'EAGAIN') throw code }",
+    // Large pieces first: it is full long before its reader goes on.
+    "  for (const piece of ['x'.repeat(4096), 'x'])",
+    "    try { for (;;) writeSync(1, piece) } catch ({ code }) { if (code !== 'EAGAIN') throw code }",
     '})',
   ]
   assert.deepEqual(countsOf(resultOf(t, lines)), [[1, 0]])

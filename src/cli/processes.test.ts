@@ -9,7 +9,7 @@ import { reportListening } from ${JSON.stringify(import.meta.resolve('./processe
 process.on('SIGTERM', () => process.exit(7))
 process.once('disconnect', () => setImmediate(() => reportListening(1)))
 process.send('ready')
-setTimeout(() => process.exit(8), 10_000)
+setTimeout(() => process.exit(8), 60_000)
 `
 
 test('a process whose parent ends while it starts drains, without an uncaught error', async () => {

@@ -56,7 +56,7 @@ async function listenOnLoopback(t: TestContext, server: Server): Promise<number>
 }
 
 function agentOf(t: TestContext, options: GuardedAgentOptions) {
-  const agent = createGuardedAgent({ connectTimeoutMs: 15_000, ...options })
+  const agent = createGuardedAgent({ connectTimeoutMs: 60_000, ...options })
   t.after(() => agent.destroy())
   return agent
 }

@@ -14,7 +14,7 @@ import { createHttpTransport, type HttpTransport } from '../gateway/upstream/tra
 import { ProviderError } from '../protocols/protocol.ts'
 import { type ProviderConfig, type ResolvedProvider, resolveProvider } from './index.ts'
 
-const CONFIG: ProviderConfig = { timeout_ms: { connect: 1000, idle: 5000, total: 10_000 }, on_disconnect: 'cancel' }
+const CONFIG: ProviderConfig = { timeout_ms: { connect: 60_000, idle: 60_000, total: 60_000 }, on_disconnect: 'cancel' }
 const REQUEST: ChatRequest = {
   model: 'm',
   messages: [{ role: 'user', content: 'Grüße 👋' }],

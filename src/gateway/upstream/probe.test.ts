@@ -8,7 +8,7 @@ import { probeProvider } from './probe.ts'
 
 const LONG_MS = 60_000
 const SECRET = 'sk-never-told-to-anybody'
-const REST = { timeout_ms: { connect: 5_000, idle: 1_000, total: 1_000 }, on_disconnect: 'cancel' } as const
+const REST = { timeout_ms: { connect: 60_000, idle: 60_000, total: 60_000 }, on_disconnect: 'cancel' } as const
 
 /** @param status Undefined: it never answers. */
 async function serve(t: TestContext, status: number | undefined) {

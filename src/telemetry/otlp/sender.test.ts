@@ -19,7 +19,7 @@ async function receiver(t: TestContext, ...statuses: number[]) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`
-  return { bodies, endpoint: { url, headers: {}, protocol: 'http/protobuf', gzip: true, timeoutMs: 5_000 } as const }
+  return { bodies, endpoint: { url, headers: {}, protocol: 'http/protobuf', gzip: true, timeoutMs: 60_000 } as const }
 }
 
 const BODY = Buffer.from('spans')
@@ -51,7 +51,7 @@ test('other errors are not retried', async (t) => {
 })
 
 test('a receiver that is not there is a reason, at most 200 characters long [limit: export-reason]', async () => {
-  const endpoint = { headers: {}, protocol: 'http/json', gzip: false, timeoutMs: 1_000 } as const
+  const endpoint = { headers: {}, protocol: 'http/json', gzip: false, timeoutMs: 60_000 } as const
   const refused = await createSender({ ...endpoint, url: 'http://127.0.0.1:1/' }, undefined, 1).send(BODY)
   assert.equal(!refused.ok && refused.reason, 'ECONNREFUSED')
   const invalid = await createSender({ ...endpoint, url: `bad ${'x'.repeat(500)}` }, undefined, 1).send(BODY)

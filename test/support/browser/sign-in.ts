@@ -78,7 +78,8 @@ export async function startSignIn(test: TestContext, input: SignInWorldInput): P
       writeAudit: async (_db, event) => void world.audit.push(event),
       log: { warn: note, debug: note },
       page: ({ title, text, action }) => `${title}\n${text}\n${action?.href}`,
-      ...(input.limits !== undefined && { limits: input.limits }),
+      // The machine of a test may be busier than any provider may be slow.
+      limits: input.limits ?? { requestMs: 60_000, visitMs: 120_000 },
     }),
   )
   await server.listen({ host: '127.0.0.1', port })

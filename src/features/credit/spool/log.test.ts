@@ -44,7 +44,7 @@ function readIfThere(path: string): Promise<Buffer> {
 
 /** Deletions are not waited for by anyone. */
 async function until<Value>(look: () => Promise<Value>, expected: Value): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 3_000; tries++) {
     if (JSON.stringify(await look()) === JSON.stringify(expected)) return
     await new Promise((resolve) => setTimeout(resolve, 10))
   }

@@ -72,7 +72,7 @@ function limitedWrites() {
 }
 
 async function until(look: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1_000 && !look(); tries++) await new Promise((resolve) => setTimeout(resolve, 10))
+  for (let tries = 0; tries < 3_000 && !look(); tries++) await new Promise((resolve) => setTimeout(resolve, 10))
   assert.ok(look())
 }
 
