@@ -1,7 +1,8 @@
 /**
  * The API does what `/openapi.json` says: schemathesis (PyPI) with all checks and all phases, links between operations
  * included, from a fixed seed, and a validator of the document itself. Runs on one database: it is about the wire.
- * `SCHEMATHESIS_SEED` and `SCHEMATHESIS_EXAMPLES` run it with others.
+ * `SCHEMATHESIS_SEED`, `SCHEMATHESIS_EXAMPLES` and `SCHEMATHESIS_ALIKE` (cases that differ in their value alone) run it with
+ * others.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -18,6 +19,7 @@ const run = promisify(execFile)
 const PACKAGES = ['schemathesis==4.32.5', 'openapi-spec-validator==0.9.0']
 const FOLDER = join(import.meta.dirname, '../support/schemathesis')
 const { SCHEMATHESIS_SEED: SEED = '1', SCHEMATHESIS_EXAMPLES: EXAMPLES = '1' } = process.env
+const { PATH, SCHEMATHESIS_ALIKE = '2' } = process.env
 /** Of a run; the number of examples bounds its work, this only a process that hangs. */
 const TIMEOUT_MS = 1_080_000
 
@@ -98,7 +100,9 @@ test('schemathesis finds no answer that the description lacks', async () => {
   const target = [`${gateway.url}/openapi.json`, '--header', `Authorization: ${authorization}`]
   const options = ['-m', 'schemathesis.cli', ...config, 'run', ...target, '--checks', 'all', ...bounds]
   const env = {
-    ...process.env,
+    PATH, // of what surrounds this process nothing else: each request would read it all
+    HOME: folder,
+    SCHEMATHESIS_ALIKE,
     GATEWAY_KEY_ID: own.id,
     PYTHONPATH: FOLDER,
     SCHEMATHESIS_HOOKS: 'hooks',
