@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { temporarySqlite } from '../../test/support/sqlite-file.ts'
 import { readRows } from './dialect.ts'
 
-test('a query in SQL does not wait for what writes', { timeout: 30_000 }, async (t) => {
+test('a query in SQL does not wait for what writes', { timeout: 120_000 }, async (t) => {
   const { db } = await temporarySqlite(t)
   const rows = await db
     .transaction()

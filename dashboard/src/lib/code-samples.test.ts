@@ -158,7 +158,7 @@ test('parameters cannot take the place of model, messages and stream', () => {
   assert.deepEqual(body, { model: 'm', messages: ['hi'], temperature: 1 })
 })
 
-test("the program runs with OpenAI's library, streaming and whole", { timeout: 60_000 }, async () => {
+test("the program runs with OpenAI's library, streaming and whole", { timeout: 300_000 }, async () => {
   const server = createServer((request, response) => {
     let text = ''
     request.on('data', (piece) => {

@@ -14,7 +14,7 @@ let caller = FREE_CALLER
 /** A day between those on which models of the catalogue go. */
 const NOW = Date.UTC(2026, 10, 23)
 let models = buildModelBook({
-  now: Date.now,
+  now: () => NOW,
   catalogue: CATALOGUE,
   providers: new Set(['openai', 'openrouter', 'simulator', 'local']),
   models: [
@@ -117,7 +117,7 @@ test('a price that the operator has set says so, and has no source; none at all 
   const pricing = { input_per_million: 1, output_per_million: 2 }
   const deployments = [{ provider: 'local', model: 'own' }]
   models = buildModelBook({
-    now: Date.now,
+    now: () => NOW,
     catalogue: CATALOGUE,
     providers: new Set(['openai', 'local']),
     models: [
@@ -146,7 +146,7 @@ test('UP-4: providers are in the order in which they are tried, those that are l
     { provider: 'often', model: 'm', weight: 9 },
   ]
   const providers = new Set(['first', 'second', 'often'])
-  models = buildModelBook({ now: Date.now, catalogue: [], providers, models: [{ id: 'own', deployments }] })
+  models = buildModelBook({ now: () => NOW, catalogue: [], providers, models: [{ id: 'own', deployments }] })
   const seen = async (...known: readonly ProviderStatus[]) => {
     statuses = known
     const answers = [(await get('/models/own')).body, (await get('/models')).body.data[0]]
@@ -270,7 +270,7 @@ test('a key that is limited to some models sees those alone, also in error messa
 
 test('a reload is seen at once', async () => {
   const before = models
-  models = buildModelBook({ now: Date.now, catalogue: CATALOGUE, models: [], providers: new Set(['simulator']) })
+  models = buildModelBook({ now: () => NOW, catalogue: CATALOGUE, models: [], providers: new Set(['simulator']) })
   assert.deepEqual(await listed('/models'), ['turnpike-simulator'])
   models = before
 })
