@@ -65,7 +65,7 @@ for (const [name, read] of READERS) {
     const cutAfterMs = (call.abortedAtMs ?? assert.fail('the provider was read to the end')) - stalledAt
     assert.ok(cutAfterMs > CUT_MS - TOLERANCE_MS && cutAfterMs < LATEST_MS, `cut after ${cutAfterMs} ms`)
     assert.ok(call.written < (EVENTS * payload.length) / 2, `${call.written} bytes were taken`)
-    const { held_usd: held } = await creditAtRest(gateway, { account, key }, 30_000)
+    const { held_usd: held } = await creditAtRest(gateway, { account, key })
     const [row, ...others] = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
     assert.deepEqual([held, row?.status, others.length], [0, 'client_left', 0])
     assert.ok((row?.completion_tokens ?? 0) > 0, 'what was generated is metered')

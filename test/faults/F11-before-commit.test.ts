@@ -9,7 +9,7 @@ import { type Script, startFakeProvider } from '../support/providers/fake-provid
 import { sqliteFileIn } from '../support/sqlite-file.ts'
 
 const WORDS = 7
-const SETTLED_WITHIN_MS = 30_000
+const SETTLED_WITHIN_MS = 90_000
 const LOCKED_WITHIN_MS = 60_000
 
 const provider = await startFakeProvider(ordinary)

@@ -13,8 +13,8 @@ import { sqliteFileIn } from '../support/sqlite-file.ts'
 const LOCKED_MS = 30_000
 const LOCK_WITHIN_MS = 60_000
 /** Long before the lock is over. */
-const REFUSED_WITHIN_MS = 15_000
-const BACK_WITHIN_MS = 30_000
+const REFUSED_WITHIN_MS = 25_000
+const BACK_WITHIN_MS = 90_000
 const STREAMS = 5
 /** They begin before the lock and end while it is there. */
 const WORDS = 80

@@ -13,7 +13,7 @@ import '../support/sqlite-file.ts' // the disk is the database's: this is about 
 const STREAMS = 5
 const WORDS = 30
 const GAP_MS = 100
-const WITHIN_MS = 30_000
+const WITHIN_MS = 90_000
 
 const disk = mountSmallDisk(32)
 const provider = await startFakeProvider(slowStream(WORDS, GAP_MS))

@@ -22,8 +22,8 @@ const COUNT = Number(process.env['COUNT'] ?? (dialect === 'postgres' ? 200 : 400
 const BATCH = 50
 /** Of four batches, the last is killed. */
 const KILL_EVERY = 4
-const SWEPT_WITHIN_MS = 100_000
-const CALM_WITHIN_MS = 30_000
+const SWEPT_WITHIN_MS = 180_000
+const CALM_WITHIN_MS = 90_000
 /** By how many tokens an estimate may differ from what was delivered (INV-7). */
 const NEAR_TOKENS = 20
 

@@ -35,6 +35,8 @@ const PROCESSES = 3
 const WORDS = 6
 /** Longer streams keep as many open at once with fewer begun. */
 const WORD_EVERY_MS = 700
+/** For so many streams to end on a busy machine. */
+const ENDED_WITHIN_MS = 180_000
 
 const slowWords: Script = async (call, reply) => {
   reply.bill({ promptTokens: 10, completionTokens: WORDS })
@@ -116,6 +118,7 @@ function startLoad(url: string, key: string) {
       await eventually(
         async () => isOver || completed.streams >= until,
         (ended) => ended,
+        ENDED_WITHIN_MS,
       )
     },
     async stop(): Promise<void> {

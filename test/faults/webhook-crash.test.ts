@@ -15,7 +15,7 @@ import {
 import { crashAt } from './kit/crash.ts'
 
 /** A lease of a job, and what a busy machine adds. */
-const TAKEN_OVER_WITHIN_MS = 60_000
+const TAKEN_OVER_WITHIN_MS = 150_000
 const EVENTS = 60
 const KILLS = 3
 

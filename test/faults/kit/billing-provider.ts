@@ -138,6 +138,8 @@ export interface BilledCall {
   used: Used
   /** The answer was sent to its end. */
   whole: boolean
+  /** When it was answered, or its caller was seen to be gone: `performance.now()`. */
+  overAt: number | undefined
 }
 
 export interface BillingProvider extends Pick<FakeProvider, 'url' | 'close'> {
@@ -164,11 +166,12 @@ export async function startBillingProvider(): Promise<BillingProvider> {
     }
     const { cached, written, tier } = plan
     const used = { prompt: promptTokensOf(plan), cached, written, output: 0, tier }
-    const billed: BilledCall = { used, whole: false }
+    const billed: BilledCall = { used, whole: false, overAt: undefined }
     bills.set(name, [...(bills.get(name) ?? []), billed])
     const limit = Number(body['max_tokens'] ?? body['max_completion_tokens'])
     const words = plan.ignoresLimit ? plan.words : Math.min(plan.words, limit)
     await (plan.stream ? stream : answer)(reply, { plan, billed, words })
+    billed.overAt = performance.now()
   })
   return { url: provider.url, close: provider.close, bills, plan: (plan) => void plans.set(plan.name, plan) }
 }

@@ -15,8 +15,8 @@ const WORKERS = 8
 const WORDS = 12
 const PROMPT_TOKENS = 9
 /** A process is missed after 30 s, and its sweeper waits as long itself. */
-const SWEPT_WITHIN_MS = 100_000
-const DIES_WITHIN_MS = 90_000
+const SWEPT_WITHIN_MS = 180_000
+const DIES_WITHIN_MS = 180_000
 
 /** What the provider has generated and would charge for, by the words of the request. */
 export type BillingLog = Map<string, { completionTokens: number; calls: number }>
@@ -275,7 +275,7 @@ export function printVerdict(title: string, verdict: Verdict): void {
 export function assertSound(verdict: Verdict): void {
   const { unmetered, meteredTwice, phantoms, inexact, calledTwice, heldUsd, reconciled, conserved } = verdict
   assert.ok(verdict.whole > 0, 'some requests were answered')
-  assert.ok(verdict.neverArrived <= verdict.kills / 10, 'a window of microseconds is seldom hit')
+  assert.ok(verdict.neverArrived <= Math.max(1, verdict.kills / 10), 'a window of microseconds is seldom hit')
   assert.deepEqual(
     { unmetered, meteredTwice, phantoms, inexact, calledTwice, heldUsd, conserved, reconciled: reconciled.ok },
     {

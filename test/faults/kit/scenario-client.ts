@@ -32,7 +32,7 @@ export interface Server {
   readonly key: string
 }
 
-const TOO_LONG_MS = 20_000
+const TOO_LONG_MS = 90_000
 
 export async function playClient(server: Server, scenario: Scenario): Promise<View> {
   const { client } = scenario

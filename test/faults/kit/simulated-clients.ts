@@ -26,6 +26,8 @@ export interface Asked {
   readonly keyed: boolean
   readonly startedAt: number
   endedAt: number
+  /** When its client first left: `performance.now()`. */
+  leftAt: number | undefined
   /** Processes that worked for it. */
   readonly slots: Set<Slot>
   ending: 'whole' | 'broken' | 'refused' | 'left' | 'lost'
@@ -71,6 +73,7 @@ async function request(crowd: Crowd, account: SimulatedAccount): Promise<void> {
     keyed,
     startedAt,
     endedAt: startedAt,
+    leftAt: undefined,
     slots,
     ending: 'lost',
     status: 0,
@@ -97,7 +100,11 @@ async function attempt({ slots, random }: Crowd, one: Asked, leaveMs: number | u
   const { name, model, stream, prompt, maxTokens, tier } = one.plan
   const content = `${name}${' hello'.repeat(prompt)}`
   const left = new AbortController()
-  const timer = leaveMs === undefined ? undefined : setTimeout(() => left.abort(), leaveMs)
+  const leave = (): void => {
+    one.leftAt ??= performance.now()
+    left.abort()
+  }
+  const timer = leaveMs === undefined ? undefined : setTimeout(leave, leaveMs)
   try {
     const { status, text } = await send(gateway, CHAT, {
       key: one.account.key,

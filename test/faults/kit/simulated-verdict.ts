@@ -23,7 +23,7 @@ export interface SimulatedRow extends UsageRow {
 
 /** What tokenizers disagree about. */
 const NEAR_TOKENS = 20
-/** How late the end of a connection is seen on a busy machine: what is generated meanwhile is on the way. */
+/** How late the end of a connection is seen, besides what is measured: what is generated meanwhile is on the way. */
 const SEEN_WITHIN_MS = 500
 /** What a prompt may be at most: a token a byte, and what providers add around it, as the gateway bounds it. */
 const MOST_WRAPPING_TOKENS = 2_000
@@ -153,7 +153,7 @@ function boundedFaults({ plan }: Asked, { used }: BilledCall, row: SimulatedRow)
 }
 
 /** By what a client that left, a broken or silent provider, or a dead process leaves to know. */
-function estimatedFaults({ one }: Story, { used }: BilledCall, row: SimulatedRow): string[] {
+function estimatedFaults({ one }: Story, { used, overAt }: BilledCall, row: SimulatedRow): string[] {
   const { plan, ending } = one
   const killed = wasKilled(one)
   const isSilent = plan.says === 'nothing' || plan.says === 'nonsense'
@@ -161,7 +161,8 @@ function estimatedFaults({ one }: Story, { used }: BilledCall, row: SimulatedRow
   const faults: string[] = []
   const tokens = row.completion_tokens
   // What was not seen is charged by the time that it took, within the hold.
-  const near = NEAR_TOKENS + SEEN_WITHIN_MS / Math.max(1, plan.gapMs)
+  const goneMs = one.leftAt === undefined || overAt === undefined ? 0 : Math.max(0, overAt - one.leftAt)
+  const near = NEAR_TOKENS + (SEEN_WITHIN_MS + goneMs) / Math.max(1, plan.gapMs)
   const most = plan.stream ? used.output + near : Math.max(plan.maxTokens, used.output + near)
   if (killed) {
     const byBytes = (used.output * BYTES_A_WORD) / BYTES_A_TOKEN + near
