@@ -31,7 +31,6 @@ test('SBX-1: without an effective sandbox agents are off, and API and log say wh
   await eventually(
     async () => gateway.output(),
     (output) => output.includes('agents are off'),
-    20_000,
   )
   assert.match(gateway.output(), /agents are off/)
   const answer = await create()

@@ -11,7 +11,7 @@ after(async () => {
   await site.close()
 })
 
-test(`JOB-1: two workers run ${AGENTS} agents, each run once`, { timeout: 240_000 }, async () => {
+test(`JOB-1: two workers run ${AGENTS} agents, each run once`, { timeout: 600_000 }, async () => {
   const employer = employerAt(() => gateway, await gateway.key())
   const prompt = (at: number) =>
     script(calls('shell', { command: `echo ${at} >> once.txt` }), calls('finish', { summary: `Agent ${at}.` }))

@@ -76,7 +76,7 @@ for (const name of PROTOCOLS) {
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     }
     const args = ['-p', 'Greet in hello.txt.', '--allowedTools', 'Write', '--output-format', 'json']
-    const running = run(program, args, { cwd: folder, env, timeout: 120_000 })
+    const running = run(program, args, { cwd: folder, env, timeout: 300_000 })
     running.child.stdin?.end()
     const { stdout } = await running
     const result = JSON.parse(stdout)
@@ -108,7 +108,7 @@ test('turnpike setup claude configures Claude Code, which reads the key from the
     TURNPIKE_API_KEY: key,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   }
-  const running = run(program, ['-p', 'Say hello.', '--output-format', 'json'], { cwd: root, env, timeout: 120_000 })
+  const running = run(program, ['-p', 'Say hello.', '--output-format', 'json'], { cwd: root, env, timeout: 300_000 })
   running.child.stdin?.end()
   const { stdout } = await running
   const result = JSON.parse(stdout)

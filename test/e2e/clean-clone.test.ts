@@ -99,7 +99,7 @@ test('then npm start serves, until SIGTERM', async () => {
         ({ ok }) => ok,
         () => false,
       )
-    await eventually(async () => child.exitCode !== null || (await isReady()), Boolean, 90_000)
+    await eventually(async () => child.exitCode !== null || (await isReady()), Boolean, 180_000)
     assert.equal(child.exitCode, null, output)
     const guide = await fetch(`http://127.0.0.1:${port}/docs/quick-start`)
     assert.deepEqual([guide.status, /Quick start/.test(await guide.text())], [200, true])
@@ -136,7 +136,7 @@ test('docs/dashboard.md: the dashboard is built, its client generated, and serve
         ({ ok }) => ok,
         () => false,
       )
-    await eventually(async () => child.exitCode !== null || (await isServed()), Boolean, 90_000)
+    await eventually(async () => child.exitCode !== null || (await isServed()), Boolean, 180_000)
     assert.equal(child.exitCode, null, 'it serves until it is ended')
   } finally {
     killGroup(child.pid)

@@ -56,7 +56,7 @@ async function codex(folder: string, named: string, credential: string): Promise
   const flags = ['--skip-git-repo-check', '--json', '--dangerously-bypass-approvals-and-sandbox']
   const args = [program, 'exec', ...flags, ...settings.flatMap((setting) => ['-c', setting]), 'Greet in hello.txt.']
   const env = { PATH: process.env['PATH'] ?? '', HOME: home, CODEX_HOME: home, TURNPIKE_API_KEY: await gateway.key() }
-  const running = run(process.execPath, args, { cwd: folder, env, timeout: 112_000 })
+  const running = run(process.execPath, args, { cwd: folder, env, timeout: 300_000 })
   running.child.stdin?.end()
   const { stdout } = await running
   return stdout

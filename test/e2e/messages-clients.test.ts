@@ -95,7 +95,7 @@ test('the SDK for Python: tool loops, whole and streamed, on every protocol, and
     GATEWAY_MODELS: JSON.stringify(NAMES),
     PYTHONDONTWRITEBYTECODE: '1',
   }
-  const { stdout } = await run(python, [PROGRAM], { env, timeout: 120_000 })
+  const { stdout } = await run(python, [PROGRAM], { env, timeout: 300_000 })
   const { loops, faults, models, tokens } = JSON.parse(stdout)
   const expected = NAMES.flatMap((name) => ['whole', 'streamed'].map((way) => `${name}, ${way}`))
   for (const way of expected) assert.deepEqual(loops[way], ['tool_use', [CALL.input], 'It is there.'], way)

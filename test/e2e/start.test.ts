@@ -41,7 +41,7 @@ test('F17: npm start hands the signal on, and exits with the status of the serve
   const said = await eventually(
     async () => /Turnpike is running at \S+:(\d+)\n/.exec(output()),
     (match) => match !== null,
-    60_000,
+    120_000,
   )
   const url = `http://127.0.0.1:${said?.[1] ?? assert.fail(output())}`
   await answers(`${url}/readyz`)
@@ -61,7 +61,7 @@ test('a gateway under npm ends with the shell between them, and prints its own p
   const pid = await eventually(
     async () => / Stop +Ctrl-C, or kill -TERM (\d+)\n/.exec(first.output())?.[1],
     (found) => found !== undefined,
-    60_000,
+    120_000,
   )
   assert.notEqual(Number(pid), first.child.pid)
   assert.match(first.output(), / Providers +openai\n/)
@@ -72,7 +72,7 @@ test('a gateway under npm ends with the shell between them, and prints its own p
   await eventually(
     async () => again.output(),
     (text) => / Sign in +npx turnpike login-link prints/.test(text) && text.includes(' Stop '),
-    60_000,
+    120_000,
   )
   assert.ok(!again.output().includes('shown only once'))
   const [, url = ''] = / is running at (\S+)\n/.exec(again.output()) ?? []

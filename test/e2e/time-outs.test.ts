@@ -29,7 +29,7 @@ const gateway = await startGateway({
       connect: endpoint({ ...LONG, connect: 300 }, `https://127.0.0.1:${(mute.address() as AddressInfo).port}/v1`),
       first: endpoint({ ...LONG, first_byte: 300 }),
       idle: endpoint({ ...LONG, idle: 300 }),
-      total: endpoint({ ...LONG, total: 700 }),
+      total: endpoint({ ...LONG, total: 4_000 }),
       total_enough: endpoint({ ...LONG, total: ENOUGH_MS }),
       first_enough: endpoint({ ...LONG, first_byte: ENOUGH_MS }),
       idle_enough: endpoint({ ...LONG, idle: ENOUGH_MS }),

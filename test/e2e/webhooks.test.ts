@@ -8,7 +8,7 @@ import { eventually, send } from '../support/client.ts'
 import { startGateway } from '../support/gateway.ts'
 
 /** Far more than any of it takes. */
-const WITHIN_MS = 30_000
+const WITHIN_MS = 60_000
 
 const gateway = await startGateway({ config: { webhooks: { allow_private_networks: true } } })
 after(() => gateway.stop())
@@ -75,7 +75,8 @@ test('F17: SIGTERM ends event streams immediately, and the process exits with 0'
     gateway.signal('SIGTERM')
   }
   console.log(`the stream ended ${Math.round(performance.now() - begun)} ms after SIGTERM`)
-  assert.match(heard, new RegExp(`^retry: 2000\n\nid: ${id}\nevent: usage.alert\ndata: \\{.*\\}\n\n$`))
+  const events = heard.replaceAll(/^:.*\n\n/gm, '') // comments fill a long silence
+  assert.match(events, new RegExp(`^retry: 2000\n\nid: ${id}\nevent: usage.alert\ndata: \\{.*\\}\n\n$`))
   assert.equal(await gateway.exited, 0)
   console.log(`the process ended ${Math.round(performance.now() - begun)} ms after SIGTERM`)
 })

@@ -12,7 +12,7 @@ import { dataRoot } from './process/data-root.ts'
 import { freePort } from './process/free-port.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'turnpike.js')
-const READY_WITHIN_MS = 90_000
+const READY_WITHIN_MS = 180_000
 const READY_POLL_MS = 40
 const PORT_ATTEMPTS = 3
 

@@ -20,7 +20,7 @@ const gateway = await startGateway()
 const words: Record<string, string> = {
   'db.example:5432': `127.0.0.1:${postgres.port}`,
   '-TERM …': `-TERM ${gateway.pid}`,
-  '2026-11-20.db': '$(date +%F).db',
+  'turnpike-2026-11-20.db': 'turnpike-????-??-??.db', // the one that it made, also before midnight
 }
 const reader = makeReader({ gateway, key: await gateway.key(), words })
 after(async () => {

@@ -15,7 +15,7 @@ const mountsOf = (folder: string): readonly string[] =>
     .filter((line) => line.includes(folder))
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 1500; tries++) {
+  for (let tries = 0; tries < 3_000; tries++) {
     if (holds()) return
     await sleep(20)
   }

@@ -10,7 +10,7 @@ import { type GitServer, type GitServerOptions, startGitServer } from './git-ser
 
 export const REPOSITORY = 'acme/adder'
 export const GIT_TOKEN = 'git-token-of-the-operator'
-const WITHIN_MS = 120_000
+const WITHIN_MS = 240_000
 
 /** A small program with a test, which fails. */
 export const ADDER: readonly TreeFile[] = [

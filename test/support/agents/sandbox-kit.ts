@@ -27,7 +27,7 @@ export const SMALL: SandboxLimits = {
   scratchFiles: 2_000,
   outputBytes: 16 * 1024,
   outputReadBytes: 2 * MEBIBYTE,
-  wallMs: 20_000,
+  wallMs: 60_000,
 }
 
 export interface TestSandbox extends Sandbox {

@@ -10,8 +10,8 @@ import { after } from 'node:test'
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const PROGRAM = join(ROOT, 'bin', 'turnpike.js')
 /** A start that would wait for ever is told from one on a machine where a process needs seconds to begin. */
-const ENDS_WITHIN_MS = 25_000
-const KILLED_AFTER_MS = 60_000
+const ENDS_WITHIN_MS = 45_000
+const KILLED_AFTER_MS = 120_000
 
 /** For data directories; removed after the tests of the file. */
 export const folder = mkdtempSync(join(tmpdir(), 'turnpike-start-'))
