@@ -12,7 +12,7 @@ import { ADDER, calls, QUICK_FIX, script } from '../support/agents/agent-site.ts
 import { createBareRepository } from '../support/agents/git-repositories.ts'
 import { startGitServer } from '../support/agents/git-server.ts'
 import { SITE_REPOSITORY, startRepositorySite } from '../support/agents/repository-site.ts'
-import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
+import { axeFindings, axeFindingsInBothThemes, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, type OpenOptions, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
 import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
@@ -412,30 +412,27 @@ test('untrusted text stays text, wherever it is shown', { timeout: 300_000 }, as
   assert.doesNotMatch(shown, /[\u001b\u202a-\u202e\u2066-\u2069]/)
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(`every view is accessible in ${colorScheme} colors, and none is wider than a small window`, async (t) => {
-    const page = await open(t, '/agents', { bypassCSP: true, colorScheme })
-    const [one] = (await ask('GET', '?status=completed&order=asc')).data
-    const views = [
-      '/agents',
-      '/agents/new',
-      ...['', '?tab=timeline', '?tab=diff', '?tab=runs', '?tab=events'].map((at) => `/agents/${one.id}${at}`),
-    ]
-    for (const view of views) {
-      await goTo(page, view)
-      await page.getByText(one.repository).first().waitFor()
-      await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-      assert.deepEqual(await axeFindings(page), [], view)
-      if (colorScheme === 'dark') continue
-      for (const width of [320, 390]) {
-        await page.setViewportSize({ width, height: 700 })
-        const wider = await eventually(
-          () => overflow(page),
-          (pixels) => pixels === 0,
-        )
-        assert.equal(wider, 0, `${view} at ${width} px`)
-      }
-      await page.setViewportSize({ width: 1280, height: 720 })
+test('every view is accessible in light and in dark colors, and none is wider than a small window', async (t) => {
+  const page = await open(t, '/agents', { bypassCSP: true })
+  const [one] = (await ask('GET', '?status=completed&order=asc')).data
+  const views = [
+    '/agents',
+    '/agents/new',
+    ...['', '?tab=timeline', '?tab=diff', '?tab=runs', '?tab=events'].map((at) => `/agents/${one.id}${at}`),
+  ]
+  for (const view of views) {
+    await goTo(page, view)
+    await page.getByText(one.repository).first().waitFor()
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    assert.deepEqual(await axeFindingsInBothThemes(page), [], view)
+    for (const width of [320, 390]) {
+      await page.setViewportSize({ width, height: 700 })
+      const wider = await eventually(
+        () => overflow(page),
+        (pixels) => pixels === 0,
+      )
+      assert.equal(wider, 0, `${view} at ${width} px`)
     }
-  })
-}
+    await page.setViewportSize({ width: 1280, height: 720 })
+  }
+})

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { axeFindingsInBothThemes, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 
 const PRICED = 'acme/large'
@@ -214,31 +214,28 @@ test('users who may not call models are not sent to the Playground; failures giv
   await page.getByText('No models yet').waitFor()
 })
 
-for (const colorScheme of ['light', 'dark'] as const)
-  test(`accessible, ${colorScheme}, and as narrow as a phone`, async (t) => {
-    const page = await dashboard.open(t, browser, `/models?compare=${PRICED},${UNPRICED}&q=acme`, {
-      colorScheme,
-      bypassCSP: true,
-    })
-    await cells(page, PRICED).waitFor()
-    assert.deepEqual(await axeFindings(page), [])
-    await page.getByRole('button', { name: 'Compare', exact: true }).click()
-    await page.getByRole('rowheader', { name: 'Input (differs)', exact: true }).waitFor()
-    assert.deepEqual(await axeFindings(page), [])
-    if (colorScheme === 'dark') return // (colors do not change widths)
-    for (const width of [390, 320]) {
-      await page.setViewportSize({ width, height: 800 })
-      assert.equal(await overflow(page), 0)
-    }
-    await page.keyboard.press('Escape')
-    await page.getByRole('list', { name: 'Models', exact: true }).waitFor()
-    assert.equal(await overflow(page), 0)
-    await page.getByRole('link', { name: PRICED, exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: PRICED }).waitFor()
-    await main(page).getByRole('heading', { name: 'Your requests, last 7 days' }).waitFor()
-    assert.equal(await overflow(page), 0)
-    assert.deepEqual(await axeFindings(page), [])
+test('accessible in light and in dark colors, and as narrow as a phone', async (t) => {
+  const page = await dashboard.open(t, browser, `/models?compare=${PRICED},${UNPRICED}&q=acme`, {
+    bypassCSP: true,
   })
+  await cells(page, PRICED).waitFor()
+  assert.deepEqual(await axeFindingsInBothThemes(page), [])
+  await page.getByRole('button', { name: 'Compare', exact: true }).click()
+  await page.getByRole('rowheader', { name: 'Input (differs)', exact: true }).waitFor()
+  assert.deepEqual(await axeFindingsInBothThemes(page), [])
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    assert.equal(await overflow(page), 0)
+  }
+  await page.keyboard.press('Escape')
+  await page.getByRole('list', { name: 'Models', exact: true }).waitFor()
+  assert.equal(await overflow(page), 0)
+  await page.getByRole('link', { name: PRICED, exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: PRICED }).waitFor()
+  await main(page).getByRole('heading', { name: 'Your requests, last 7 days' }).waitFor()
+  assert.equal(await overflow(page), 0)
+  assert.deepEqual(await axeFindingsInBothThemes(page), [])
+})
 
 test('a model has code for each API that serves it', async (t) => {
   const page = await dashboard.open(t, browser, `/models/${PRICED}`)

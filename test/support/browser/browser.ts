@@ -114,6 +114,16 @@ export async function axeFindings(page: Page): Promise<readonly string[]> {
   }
 }
 
+/** Those of the page in light and in dark colors. It stays in dark ones. */
+export async function axeFindingsInBothThemes(page: Page): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    found.push(...(await axeFindings(page)).map((finding) => `${colorScheme}: ${finding}`))
+  }
+  return found
+}
+
 // Strings: these run in the browser, whose types tests do not know.
 const REPORT_VIOLATIONS =
   "addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective))"
