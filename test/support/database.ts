@@ -55,7 +55,10 @@ export function environmentOf(location: string): Readonly<Record<string, string>
 
 /** With the ledger's program, where there are programs. Not closed by itself. */
 export function openLocation(location: string): Promise<OpenedDatabase> {
-  return openDatabase(location.includes('://') ? { url: location } : { path: location, programs: LEDGER_PROGRAMS })
+  const isServer = location.includes('://')
+  return openDatabase(
+    isServer ? { url: location, startWithinMs: 60_000 } : { path: location, programs: LEDGER_PROGRAMS },
+  )
 }
 
 /** Opened with the current schema, and with the ledger's program; closed after the test. */
