@@ -46,9 +46,10 @@ test('J3, DEV-3: a user signs in at their provider, approves a device, uses it, 
   await sees(page, 'Connect Turnpike for IDEs?')
   const question = await page.locator('main').innerText()
   assert.equal(await page.locator('.code-to-compare').innerText(), device.userCode)
-  for (const told of ['Identifies as Zed on Linux', '127.0.0.1', 'just now', 'ada@example.com (owner)', 'Default']) {
+  for (const told of ['Identifies as Zed on Linux', '127.0.0.1', 'ada@example.com (owner)', 'Default']) {
     assert.ok(question.includes(told), told)
   }
+  assert.match(question, /just now|minutes? ago/)
   assert.match(question, /It can\s+call models, at the account’s cost/)
   assert.match(question, /It cannot\s+create, change and revoke API keys\s+read credit and invoices/)
   await button(page, 'Approve').click()
@@ -226,7 +227,6 @@ test('J3: the waiting login continues after approval, chat streams, and a discon
   const shown = await eventually(
     async () => login.stdout(),
     (text) => code.test(text),
-    20_000,
   )
   const page = await openWindow(t, browser)
   await page.goto(`${site.url}/activate`)

@@ -17,13 +17,12 @@ import { type Dashboard, type OpenOptions, startDashboard } from '../support/bro
 import { eventually } from '../support/client.ts'
 import { HOSTILE_MARKUP } from '../support/http/hostile-markup.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 180_000
 /** As a text file that git takes for text. */
 const HOSTILE_FILE = HOSTILE_MARKUP.map((text) => text.replaceAll('\0', '')).join('\n')
 
 let browser: Browser
 let site: Dashboard
-let token: string
 const endings: (() => unknown)[] = []
 
 before(async () => {
@@ -42,18 +41,23 @@ before(async () => {
     () => server.close(),
     () => rmSync(root, { recursive: true, force: true }),
   )
-  token = await site.token(await site.browser(site.owner))
 })
 after(async () => {
   await browser?.close()
   for (const end of endings) await end()
 })
 
+/** A fresh one each time: a token is valid for 15 minutes only. */
+const token = async (): Promise<string> => site.token(await site.browser(site.owner))
+
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
 type Body = any
 
 async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Body> {
-  const answer = await site.ask(method, `/v1/agents${path}`, { token, ...(body !== undefined && { body }) })
+  const answer = await site.ask(method, `/v1/agents${path}`, {
+    token: await token(),
+    ...(body !== undefined && { body }),
+  })
   assert.ok(answer.statusCode < 400, answer.body)
   return String(answer.headers['content-type']).startsWith('application/json') ? answer.json() : answer.body
 }
@@ -209,7 +213,7 @@ async function eventsAreLive(page: Page, id: string): Promise<void> {
     .waitFor()
   assert.equal(await events.getByRole('row').count(), 5)
   const url = 'http://127.0.0.1:9/agents' // where nobody answers
-  const added = await site.ask('POST', '/v1/webhooks', { token, body: { url } })
+  const added = await site.ask('POST', '/v1/webhooks', { token: await token(), body: { url } })
   assert.equal(added.statusCode, 201, added.body)
   const followUp = page.getByLabel('Follow-up', { exact: true }).last()
   await followUp.fill(script(calls('finish', { summary: 'Told.' })))
@@ -281,7 +285,7 @@ test('a stream that is cut continues after the last received event', async (t) =
 })
 
 test('a running agent receives a follow-up and is cancelled, and an ended one is deleted', async (t) => {
-  const { id } = await create(script(calls('shell', { command: 'echo begun; sleep 100' })), { name: 'Slow' })
+  const { id } = await create(script(calls('shell', { command: 'echo begun; sleep 600' })), { name: 'Slow' })
   const page = await open(t, `/agents/${id}`)
   await chip(page, 'Live').waitFor()
   await card(page, 'Run').getByText('Running').waitFor({ timeout: TIMEOUT_MS })
@@ -309,7 +313,7 @@ test('a running agent receives a follow-up and is cancelled, and an ended one is
 
 test('a reader further up is not moved by new events, and can jump to them', async (t) => {
   const seen = Array.from({ length: 8 }, () => calls('view', { path: 'test.sh' }))
-  const { id } = await create(script(...seen, calls('shell', { command: 'echo begun; sleep 100' })))
+  const { id } = await create(script(...seen, calls('shell', { command: 'echo begun; sleep 600' })))
   const page = await open(t, `/agents/${id}`)
   await card(page, 'Run').getByText('Running').waitFor({ timeout: TIMEOUT_MS })
   assert.ok(await comesTrue(page, 'scrollY > 200')) // followed to the end
@@ -382,7 +386,7 @@ test('users without the right neither see nor request agents', async (t) => {
   )
 })
 
-test('untrusted text stays text, wherever it is shown', { timeout: 300_000 }, async (t) => {
+test('untrusted text stays text, wherever it is shown', { timeout: 900_000 }, async (t) => {
   const name = '<img src=x onerror=globalThis.__hacked?.(0)>\u202e{{7*7}}'
   const prompt = script(
     calls('shell', { command: 'cat hostile.txt; cp hostile.txt copy.txt; mv add.sh "<b onclick=x>.sh"' }),

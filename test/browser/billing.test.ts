@@ -25,8 +25,8 @@ before(async () => {
   const { database, firstAccount, owner } = dashboard
   const { id: keyId } = await dashboard.newKey('ci-runner')
   billed = await billMonths(database, { accountId: firstAccount, keyId, allowanceNanoUsd: 20_000_000_000n })
-  const token = await dashboard.token(await dashboard.browser(owner))
-  ask = (path) => dashboard.ask('GET', path, { token })
+  const session = await dashboard.browser(owner)
+  ask = async (path) => dashboard.ask('GET', path, { token: await dashboard.token(session) }) // valid for 15 minutes only
 })
 after(async () => {
   await browser?.close()

@@ -54,7 +54,7 @@ function openedDialog(page: Page, name = ''): Locator {
 }
 
 async function keepsFocus(page: Page): Promise<void> {
-  assert.ok(await comesTrue(page, HAS_FOCUS, 5_000), 'the focus is on the page')
+  assert.ok(await comesTrue(page, HAS_FOCUS), 'the focus is on the page')
 }
 
 async function command(page: Page, text: string, option: RegExp): Promise<void> {

@@ -134,7 +134,7 @@ test('a signed-in user confirms an invitation and switches between the accounts'
   await page.waitForURL(`${site.url}/app/`)
   const link = await invitation(site)
   await page.goto(link)
-  assert.equal(page.url(), `${site.url}/invitation`)
+  await page.waitForURL(`${site.url}/invitation`)
   await press(page, 'Accept as owner@localhost')
   await page.getByRole('heading', { name: 'Welcome to Difference' }).waitFor()
   assert.match(await main(page), /Welcome to Difference\s+Your role in this account is developer/)

@@ -13,19 +13,20 @@ import { type SeededRequests, seedRequests } from '../support/providers/requests
 let browser: Browser
 let dashboard: Dashboard
 let seeded: SeededRequests
-let token: string
 const endings: (() => unknown)[] = []
 
 before(async () => {
   browser = await startBrowser()
   dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) })
   seeded = await seedRequests(dashboard)
-  token = await dashboard.token(await dashboard.browser(dashboard.owner))
 })
 after(async () => {
   await browser?.close()
   for (const end of endings) await end()
 })
+
+/** A fresh one each time: a token is valid for 15 minutes only. */
+const token = async (): Promise<string> => dashboard.token(await dashboard.browser(dashboard.owner))
 
 // (runs in the browser, whose types tests do not know)
 const SHEET_OVERFLOW = "Math.max(0, document.querySelector('[role=dialog]').scrollWidth - innerWidth)"
@@ -69,7 +70,7 @@ test('the view sends one request, and lists what the API lists', async (t) => {
   await page.getByRole('slider', { name: 'Requests over time' }).waitFor()
   await page.waitForLoadState('networkidle')
   assert.equal(asked.length, 1, asked.join('\n'))
-  const list = (await dashboard.ask('GET', asked[0] ?? '', { token })).json<List>()
+  const list = (await dashboard.ask('GET', asked[0] ?? '', { token: await token() })).json<List>()
   const links = await rows(page)
     .locator('a.row-link')
     .evaluateAll((all) => all.map((link) => (link as unknown as { readonly href: string }).href))
@@ -143,7 +144,7 @@ test('bars that are dragged over become the period, and so do those chosen with 
   await page.mouse.move(x + width / 4, y + 60)
   await page.mouse.down()
   await page.mouse.move(x + width / 2, y + 60, { steps: 3 })
-  assert.equal(await chart.locator('[data-range]').count(), 1)
+  await chart.locator('[data-range]').waitFor({ state: 'attached' })
   await page.mouse.up()
   await page.waitForURL(/range=custom/)
   assert.ok(hoursOf(page) > 24 && hoursOf(page) < 72, `${hoursOf(page)} hours`)
@@ -164,7 +165,7 @@ test('filters are in the address, survive a reload, and go one by one', async (t
   await button(page, 'Remove filter Key Nightly evaluation').waitFor()
   const query = new URLSearchParams({ ...filters, limit: '50' })
   query.delete('range')
-  const list = (await dashboard.ask('GET', `${LIST}?${query}`, { token })).json<List>()
+  const list = (await dashboard.ask('GET', `${LIST}?${query}`, { token: await token() })).json<List>()
   assert.ok(list.data.length > 0)
   assert.equal(await rows(page).count(), list.data.length)
   await button(page, 'Remove filter Status Failed').click()
@@ -192,7 +193,7 @@ test('the file has the requests that match the filters of the address, and repor
   assert.deepEqual(asked, ['failed', 'gpt-5.4-mini', 'asc'])
   const [from, to] = ['period_start', 'period_end'].map((name) => query.get(name)?.slice(0, 10))
   assert.equal(file.suggestedFilename(), `turnpike-requests-${from}-${to}.csv`)
-  const answer = await dashboard.ask('GET', url.replace(dashboard.url, ''), { token })
+  const answer = await dashboard.ask('GET', url.replace(dashboard.url, ''), { token: await token() })
   assert.equal(await readFile(await file.path(), 'utf8'), answer.body)
   assert.ok(answer.body.split('\r\n').length > 2)
   more = true
@@ -315,7 +316,7 @@ test('a stream that breaks off continues after its last event; a rejected one gi
   const page = await dashboard.open(t, browser, '/requests?range=24h')
   await rows(page).first().waitFor()
   const id = completionIdAt(Date.now())
-  const list = (await dashboard.ask('GET', `${LIST}?limit=1`, { token })).json<{ data: object[] }>()
+  const list = (await dashboard.ask('GET', `${LIST}?limit=1`, { token: await token() })).json<{ data: object[] }>()
   const row = { ...list.data[0], id, model: 'model-that-was-told' }
   const froms: (string | undefined)[] = []
   const goOn = Promise.withResolvers<void>()
@@ -397,14 +398,15 @@ test('anything is found by any of its IDs, in the list and in the command menu',
   const { requestId, id } = await chat(secret, {}, { 'x-client-request-id': 'order-4711' })
   const rejected = await chat(secret, { model: 'no-such-model' })
   const hook = await dashboard.ask('POST', '/v1/webhooks', {
-    token,
+    token: await token(),
     body: { url: 'https://hooks.example.com/x', events: ['agent.completed'] },
   })
   assert.equal(hook.statusCode, 201, hook.body)
   const webhookId = hook.json<{ readonly id: string }>().id
-  const pinged = () => dashboard.ask('GET', `/v1/webhooks/${webhookId}/deliveries`, { token })
+  const pinged = async () => dashboard.ask('GET', `/v1/webhooks/${webhookId}/deliveries`, { token: await token() })
   const [delivery] = (await pinged()).json<List>().data
-  const isListed = async (path: string) => (await dashboard.ask('GET', path, { token })).json<List>().data.length > 0
+  const isListed = async (path: string) =>
+    (await dashboard.ask('GET', path, { token: await token() })).json<List>().data.length > 0
   await eventually(() => isListed(`${LIST}?request_id=${requestId}`), Boolean)
   await eventually(() => isListed(`/v1/usage/rejections?request_id=${rejected.requestId}`), Boolean)
   const places: readonly (readonly [string, RegExp])[] = [

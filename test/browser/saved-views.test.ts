@@ -9,19 +9,20 @@ import { type SeededRequests, seedRequests } from '../support/providers/requests
 let browser: Browser
 let dashboard: Dashboard
 let seeded: SeededRequests
-let token: string
 const endings: (() => unknown)[] = []
 
 before(async () => {
   browser = await startBrowser()
   dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) })
   seeded = await seedRequests(dashboard)
-  token = await dashboard.token(await dashboard.browser(dashboard.owner))
 })
 after(async () => {
   await browser?.close()
   for (const end of endings) await end()
 })
+
+/** A fresh one each time: a token is valid for 15 minutes only. */
+const token = async (): Promise<string> => dashboard.token(await dashboard.browser(dashboard.owner))
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const entry = (page: Page, name: string) => page.getByRole('menuitem', { name, exact: true })
@@ -235,7 +236,7 @@ test('statuses, models and keys are counted, as the API counts them, when the fi
   const groupings = asked.slice(1).map((url) => new URL(url, dashboard.url).searchParams.get('group_by'))
   assert.deepEqual(groupings.toSorted(), ['key', 'model'])
   const answers = await Promise.all(
-    asked.map(async (url) => (await dashboard.ask('GET', url, { token })).json<Counted>()),
+    asked.map(async (url) => (await dashboard.ask('GET', url, { token: await token() })).json<Counted>()),
   )
   const groupsBy = (name: string) => answers[1 + groupings.indexOf(name)]?.groups ?? []
   assert.deepEqual(

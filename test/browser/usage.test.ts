@@ -11,19 +11,20 @@ import { type SeededRequests, seedRequests } from '../support/providers/requests
 let browser: Browser
 let dashboard: Dashboard
 let seeded: SeededRequests
-let token: string
 const endings: (() => unknown)[] = []
 
 before(async () => {
   browser = await startBrowser()
   dashboard = await startDashboard({ after: (end) => void endings.push(end as () => unknown) })
   seeded = await seedRequests(dashboard)
-  token = await dashboard.token(await dashboard.browser(dashboard.owner))
 })
 after(async () => {
   await browser?.close()
   for (const end of endings) await end()
 })
+
+/** A fresh one each time: a token is valid for 15 minutes only. */
+const token = async (): Promise<string> => dashboard.token(await dashboard.browser(dashboard.owner))
 
 interface Group {
   readonly key: string
@@ -47,7 +48,7 @@ async function reportOf(
   const asked = page.waitForRequest((request) => request.url().includes('/v1/usage?') && request.url().includes(query))
   await go()
   const url = (await asked).url().replace(dashboard.url, '')
-  return { url, report: (await dashboard.ask('GET', url, { token })).json<Report>() }
+  return { url, report: (await dashboard.ask('GET', url, { token: await token() })).json<Report>() }
 }
 
 const NANO = 1_000_000_000n
@@ -158,7 +159,9 @@ interface Newest {
 }
 
 test('arrow keys read the chart, and Enter opens a day by the hour', async (t) => {
-  const { data } = (await dashboard.ask('GET', '/v1/usage/completions?limit=1', { token })).json<Newest>()
+  const { data } = (
+    await dashboard.ask('GET', '/v1/usage/completions?limit=1', { token: await token() })
+  ).json<Newest>()
   const newest = data[0].created_at
   const page = await dashboard.window(t, browser)
   await page.clock.setFixedTime(newest) // or its last day could be one that has only just begun
@@ -186,7 +189,7 @@ test('the file is the gateway’s own, under its own name', async (t) => {
   const download = page.waitForEvent('download')
   await button(page, 'Download CSV').click()
   const file = await download
-  const answer = await dashboard.ask('GET', `${url.replace(/&interval=\w+/, '')}&format=csv`, { token })
+  const answer = await dashboard.ask('GET', `${url.replace(/&interval=\w+/, '')}&format=csv`, { token: await token() })
   assert.equal(await readFile(await file.path(), 'utf8'), answer.body)
   assert.ok(answer.headers['content-disposition']?.includes(`"${file.suggestedFilename()}"`))
   assert.match(file.suggestedFilename(), /^usage-by-key-.*\.csv$/)
@@ -244,7 +247,7 @@ test('speed and errors are loaded when shown, name their days, and lead to the f
   await page.reload()
   await title(page, 'By provider').waitFor()
   assert.ok(asked.every((url) => url.startsWith('/v1/usage/performance?')) && asked.length > 1, asked.join('\n'))
-  const { groups } = (await dashboard.ask('GET', asked.at(-1) ?? '', { token })).json<Speed>()
+  const { groups } = (await dashboard.ask('GET', asked.at(-1) ?? '', { token: await token() })).json<Speed>()
   const rows = await Promise.all([2, 3].map((number) => column(page, 'tbody', number)))
   const sums = [groups.map(({ requests }) => requests), groups.map(({ failed }) => failed)]
   assert.deepEqual(
@@ -272,7 +275,9 @@ interface CostReport extends Report {
 
 test('the cost explorer adds up to the same total by tag, team and day, and leads to the requests of a row', async (t) => {
   const { db } = dashboard.database
-  const team = (await dashboard.ask('POST', '/v1/teams', { token, body: { name: 'Search' } })).json<{ id: string }>()
+  const team = (await dashboard.ask('POST', '/v1/teams', { token: await token(), body: { name: 'Search' } })).json<{
+    id: string
+  }>()
   const tagged = db.updateTable('completion').where('account_id', '=', dashboard.firstAccount)
   await tagged.set({ tags: 'customer=northwind,env=prod' }).where('model', '=', 'gpt-5.4-mini').execute()
   await tagged
@@ -298,7 +303,9 @@ test('the cost explorer adds up to the same total by tag, team and day, and lead
   assert.deepEqual(shown.map(nanoOf), exact)
   const [total = ''] = await titles(page, 'tfoot', 6)
   assert.equal(nanoOf(total), sumOf(exact))
-  const whole = (await dashboard.ask('GET', url.replace(/&group_by=[^&]*/, ''), { token })).json<Report>()
+  const whole = (
+    await dashboard.ask('GET', url.replace(/&group_by=[^&]*/, ''), { token: await token() })
+  ).json<Report>()
   assert.equal(nanoOf(total), nanoOf(`$${whole.total_cost_usd.toFixed(9)}`), 'the sums that are kept for reports')
   await page.getByRole('row', { name: /claude-sonnet-4-6.*contoso.*Search/ }).waitFor()
 
