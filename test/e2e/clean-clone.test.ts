@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -51,7 +51,10 @@ const machineNode = execFileSync('node', ['--version'], { env, encoding: 'utf8' 
 function printedByInstall(): string {
   if (INSTALL_LOG === undefined) return printedBy('npm', ['ci'])
   for (const name of globSync(INSTALLED, { cwd: ROOT })) {
-    execFileSync('cp', ['-a', '--link', join(ROOT, name), join(folder, name)])
+    const from = join(ROOT, name)
+    const entries = readdirSync(from).filter((entry) => entry !== '.cache') // others write there meanwhile
+    mkdirSync(join(folder, name))
+    execFileSync('cp', ['-a', '--link', ...entries.map((entry) => join(from, entry)), join(folder, name)])
   }
   return readFileSync(INSTALL_LOG, 'utf8')
 }
