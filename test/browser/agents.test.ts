@@ -47,15 +47,12 @@ after(async () => {
   for (const end of endings) await end()
 })
 
-/** A fresh one each time: a token is valid for 15 minutes only. */
-const token = async (): Promise<string> => site.token(await site.browser(site.owner))
-
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at field by field
 type Body = any
 
 async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Body> {
   const answer = await site.ask(method, `/v1/agents${path}`, {
-    token: await token(),
+    token: await site.ownerToken(),
     ...(body !== undefined && { body }),
   })
   assert.ok(answer.statusCode < 400, answer.body)
@@ -213,7 +210,7 @@ async function eventsAreLive(page: Page, id: string): Promise<void> {
     .waitFor()
   assert.equal(await events.getByRole('row').count(), 5)
   const url = 'http://127.0.0.1:9/agents' // where nobody answers
-  const added = await site.ask('POST', '/v1/webhooks', { token: await token(), body: { url } })
+  const added = await site.ask('POST', '/v1/webhooks', { token: await site.ownerToken(), body: { url } })
   assert.equal(added.statusCode, 201, added.body)
   const followUp = page.getByLabel('Follow-up', { exact: true }).last()
   await followUp.fill(script(calls('finish', { summary: 'Told.' })))

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
-import { axeFindings, overflow, startBrowser } from '../support/browser/browser.ts'
+import { axeFindings, axeFindingsInBothThemes, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 
 const endings: (() => unknown)[] = []
@@ -192,10 +192,7 @@ test('a test and its result have room on a phone; tests are in the audit log', a
       .getByText(/^(Passed|Failed): /)
       .waitFor()
   }
-  for (const colorScheme of ['dark', 'light'] as const) {
-    await page.emulateMedia({ colorScheme })
-    assert.deepEqual(await axeFindings(page), [], colorScheme)
-  }
+  assert.deepEqual(await axeFindingsInBothThemes(page), [])
   assert.ok((await overflow(page)) <= 0)
   await page.goto(`${dashboard.url}/app/settings/audit?action=provider.tested`)
   await page
@@ -350,12 +347,9 @@ test('axe reports no issues in either theme, and nothing scrolls sideways on pho
     ['/settings/providers', 'Not called yet'],
     ['/settings/instances', 'Active runs'],
   ] as const) {
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme })
-      await page.goto(`${dashboard.url}/app${path}`)
-      await page.getByText(seen).locator('visible=true').first().waitFor()
-      assert.deepEqual(await axeFindings(page), [], `${path}, ${colorScheme}`)
-    }
+    await page.goto(`${dashboard.url}/app${path}`)
+    await page.getByText(seen).locator('visible=true').first().waitFor()
+    assert.deepEqual(await axeFindingsInBothThemes(page), [], path)
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 800 })
       assert.ok((await overflow(page)) <= 0, `${path}, ${width} px`)
@@ -406,8 +400,5 @@ test('a provider is added with its key, tested, given a model, disabled and enab
 
   await page.getByRole('button', { name: 'Settings of good' }).click()
   await form.getByText('Set in the configuration file or the environment').waitFor()
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    assert.deepEqual(await axeFindings(page), [], colorScheme)
-  }
+  assert.deepEqual(await axeFindingsInBothThemes(page), [])
 })

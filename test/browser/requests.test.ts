@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Browser, Page, Request } from 'playwright-core'
 import type { CompletionRecord } from '../../src/domain/completion.ts'
-import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
+import { axeFindingsInBothThemes, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, frameIsThere, isOfFrame, startDashboard } from '../support/browser/dashboard.ts'
 import { eventually } from '../support/client.ts'
 import { completionIdAt, completionRecord, recordCompletions } from '../support/ledger/completions.ts'
@@ -24,9 +24,6 @@ after(async () => {
   await browser?.close()
   for (const end of endings) await end()
 })
-
-/** A fresh one each time: a token is valid for 15 minutes only. */
-const token = async (): Promise<string> => dashboard.token(await dashboard.browser(dashboard.owner))
 
 // (runs in the browser, whose types tests do not know)
 const SHEET_OVERFLOW = "Math.max(0, document.querySelector('[role=dialog]').scrollWidth - innerWidth)"
@@ -70,7 +67,7 @@ test('the view sends one request, and lists what the API lists', async (t) => {
   await page.getByRole('slider', { name: 'Requests over time' }).waitFor()
   await page.waitForLoadState('networkidle')
   assert.equal(asked.length, 1, asked.join('\n'))
-  const list = (await dashboard.ask('GET', asked[0] ?? '', { token: await token() })).json<List>()
+  const list = (await dashboard.ask('GET', asked[0] ?? '', { token: await dashboard.ownerToken() })).json<List>()
   const links = await rows(page)
     .locator('a.row-link')
     .evaluateAll((all) => all.map((link) => (link as unknown as { readonly href: string }).href))
@@ -165,7 +162,7 @@ test('filters are in the address, survive a reload, and go one by one', async (t
   await button(page, 'Remove filter Key Nightly evaluation').waitFor()
   const query = new URLSearchParams({ ...filters, limit: '50' })
   query.delete('range')
-  const list = (await dashboard.ask('GET', `${LIST}?${query}`, { token: await token() })).json<List>()
+  const list = (await dashboard.ask('GET', `${LIST}?${query}`, { token: await dashboard.ownerToken() })).json<List>()
   assert.ok(list.data.length > 0)
   assert.equal(await rows(page).count(), list.data.length)
   await button(page, 'Remove filter Status Failed').click()
@@ -193,7 +190,7 @@ test('the file has the requests that match the filters of the address, and repor
   assert.deepEqual(asked, ['failed', 'gpt-5.4-mini', 'asc'])
   const [from, to] = ['period_start', 'period_end'].map((name) => query.get(name)?.slice(0, 10))
   assert.equal(file.suggestedFilename(), `turnpike-requests-${from}-${to}.csv`)
-  const answer = await dashboard.ask('GET', url.replace(dashboard.url, ''), { token: await token() })
+  const answer = await dashboard.ask('GET', url.replace(dashboard.url, ''), { token: await dashboard.ownerToken() })
   assert.equal(await readFile(await file.path(), 'utf8'), answer.body)
   assert.ok(answer.body.split('\r\n').length > 2)
   more = true
@@ -316,7 +313,9 @@ test('a stream that breaks off continues after its last event; a rejected one gi
   const page = await dashboard.open(t, browser, '/requests?range=24h')
   await rows(page).first().waitFor()
   const id = completionIdAt(Date.now())
-  const list = (await dashboard.ask('GET', `${LIST}?limit=1`, { token: await token() })).json<{ data: object[] }>()
+  const list = (await dashboard.ask('GET', `${LIST}?limit=1`, { token: await dashboard.ownerToken() })).json<{
+    data: object[]
+  }>()
   const row = { ...list.data[0], id, model: 'model-that-was-told' }
   const froms: (string | undefined)[] = []
   const goOn = Promise.withResolvers<void>()
@@ -398,15 +397,16 @@ test('anything is found by any of its IDs, in the list and in the command menu',
   const { requestId, id } = await chat(secret, {}, { 'x-client-request-id': 'order-4711' })
   const rejected = await chat(secret, { model: 'no-such-model' })
   const hook = await dashboard.ask('POST', '/v1/webhooks', {
-    token: await token(),
+    token: await dashboard.ownerToken(),
     body: { url: 'https://hooks.example.com/x', events: ['agent.completed'] },
   })
   assert.equal(hook.statusCode, 201, hook.body)
   const webhookId = hook.json<{ readonly id: string }>().id
-  const pinged = async () => dashboard.ask('GET', `/v1/webhooks/${webhookId}/deliveries`, { token: await token() })
+  const pinged = async () =>
+    dashboard.ask('GET', `/v1/webhooks/${webhookId}/deliveries`, { token: await dashboard.ownerToken() })
   const [delivery] = (await pinged()).json<List>().data
   const isListed = async (path: string) =>
-    (await dashboard.ask('GET', path, { token: await token() })).json<List>().data.length > 0
+    (await dashboard.ask('GET', path, { token: await dashboard.ownerToken() })).json<List>().data.length > 0
   await eventually(() => isListed(`${LIST}?request_id=${requestId}`), Boolean)
   await eventually(() => isListed(`/v1/usage/rejections?request_id=${rejected.requestId}`), Boolean)
   const places: readonly (readonly [string, RegExp])[] = [
@@ -473,10 +473,7 @@ test('axe reports no issues in either theme, and nothing is too wide for a phone
   const options = { bypassCSP: true, reducedMotion: 'reduce' } as const
   const page = await dashboard.open(t, browser, '/requests?range=7d&status=failed', options)
   await rows(page).first().waitFor()
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    assert.deepEqual(await axeFindings(page), [], colorScheme)
-  }
+  assert.deepEqual(await axeFindingsInBothThemes(page), [])
   for (const width of [390, 320]) {
     await page.setViewportSize({ width, height: 800 })
     await page.getByRole('list', { name: 'Requests', exact: true }).waitFor()
@@ -487,10 +484,7 @@ test('axe reports no issues in either theme, and nothing is too wide for a phone
   assert.equal(await overflow(page), 0, 'rejected')
   await page.setViewportSize({ width: 1280, height: 800 })
   await rejectedTable(page).waitFor()
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    assert.deepEqual(await axeFindings(page), [], `rejected, ${colorScheme}`)
-  }
+  assert.deepEqual(await axeFindingsInBothThemes(page), [], 'rejected')
   assert.equal(await page.evaluate<number>(TABLE_OVERFLOW), 0, 'rejected at 1280')
   await page.goto(`${dashboard.url}/app/requests?range=7d`)
   await table(page).waitFor()
@@ -498,8 +492,5 @@ test('axe reports no issues in either theme, and nothing is too wide for a phone
   await page.goto(`${dashboard.url}/app/requests?range=7d&status=failed&request=${seeded.retried}`)
   await sheet(page).getByText('rounded up to the nano-dollar once').waitFor()
   assert.equal(await page.evaluate<number>(SHEET_OVERFLOW), 0)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    assert.deepEqual(await axeFindings(page), [], `sheet, ${colorScheme}`)
-  }
+  assert.deepEqual(await axeFindingsInBothThemes(page), [], 'sheet')
 })

@@ -26,6 +26,8 @@ export interface Dashboard extends AppForTests {
   readonly account: AppForTests['account']
   readonly firstAccount: AccountId
   readonly owner: Person
+  /** Of the owner, and a fresh one each time: it is valid for 15 minutes, which the tests of a file may take. */
+  readonly ownerToken: () => Promise<string>
   /** A person of the first account. */
   readonly member: (role: Role) => Promise<Person>
   /** A key of the first account, with its secret. */
@@ -102,6 +104,7 @@ export async function startDashboard(
     url,
     firstAccount,
     owner,
+    ownerToken: async () => app.token(await app.browser(owner)),
     member: async (role) => {
       const person = await app.person(await app.account('Own'), role, `${role}@example.com`)
       await joinAccount(db, { ...person, accountId: firstAccount }, role)
