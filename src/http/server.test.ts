@@ -38,7 +38,7 @@ async function listen(t: TestContext, corsOrigins: readonly string[] = []) {
       sent.on('error', reject)
       sent.end(body)
     })
-  return { send, errors }
+  return { app, send, errors }
 }
 
 const refused = (allow: string): Answer => ({ status: 405, allow, code: 'method_not_allowed' })
@@ -69,6 +69,11 @@ test('a path that no route has is 404, whatever the method and however large the
   assert.deepEqual(await send('QUERY', '/v1/thing'), unknown)
   assert.deepEqual(await send('DELETE', '/v1/things/a/b'), unknown)
   assert.deepEqual(await send('POST', '/v1/thing', `"${'x'.repeat(1024 * 1024)}"`), unknown)
+})
+
+test('its sockets have TCP_NODELAY: no event of a stream waits for an acknowledgement', async (t) => {
+  const { app } = await listen(t)
+  assert.ok('noDelay' in app.server && app.server.noDelay) // Node's types lack it
 })
 
 test('preflights are no method of a path', async (t) => {

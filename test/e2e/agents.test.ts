@@ -174,10 +174,10 @@ test('JOB-3: a cancelled run ends within 10 s, even during a command; its work i
   const tookMs = performance.now() - askedAt
   console.log(`cancelled after ${Math.round(tookMs)} ms`)
   assert.ok(tookMs < 10_000 + BUSY_MS)
-  const diff = await employer.ask('GET', `/v1/agents/${made.id}/diff`).catch(() => undefined)
-  // Saving has a deadline of its own, which a machine that is kept busy may miss.
-  if (diff === undefined) return assert.ok(tookMs > RUN_LIMITS.keepCancelledMs, `no diff after ${tookMs} ms`)
-  assert.match(diff, /kept\.txt/)
+  // Saving has a deadline of its own, which a machine that is kept busy may miss; the log says so.
+  const isSaved = !site.gateway.output().includes('the work of a run could not be kept')
+  if (isSaved) assert.match(await employer.ask('GET', `/v1/agents/${made.id}/diff`), /kept\.txt/)
+  else assert.ok(tookMs > RUN_LIMITS.keepCancelledMs, `not saved after ${tookMs} ms`)
   assert.equal(pushedFile(site.origin, made.branch, 'kept.txt'), undefined)
   await employer.ask('POST', `/v1/agents/${made.id}/followup`, {
     prompt: script(calls('finish', { summary: 'Enough.' })),

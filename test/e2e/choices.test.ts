@@ -198,8 +198,8 @@ test('each choice has its own seed, so that they differ', async () => {
   assert.deepEqual(seeds.toSorted(), [40, 41, 42])
 })
 
-/** Gives what was written before it the time to reach the gateway, which answers this after it has read that. */
-async function passOn(): Promise<void> {
+/** What was written before has the time to reach the gateway, which reads it before it answers `/healthz`. */
+async function untilGatewayRead(): Promise<void> {
   await sleep(100)
   await send(gateway, '/healthz')
 }
@@ -244,7 +244,7 @@ async function failOne({
   const [first, second] = begun.map(({ resolve }, at) => unending(native, saidBy(at), resolve))
   const late: Script = async (call, reply: Reply) => {
     await Promise.all(begun.map(({ promise }) => promise)) // a busy machine may take long to write them
-    await passOn()
+    await untilGatewayRead()
     await fails(call, reply)
   }
   provider.answer(together(native, 3, { 0: first ?? assert.fail(), 1: second ?? assert.fail(), 2: late }))
@@ -281,7 +281,7 @@ for (const [name, native] of natives) {
 
   test(`${name}, whole: a choice that was complete when another failed is metered as its provider counted it`, async () => {
     const late: Script = async (call, reply) => {
-      await passOn()
+      await untilGatewayRead()
       await refuseNative(native, 500)(call, reply)
     }
     const tokens = await tokensOf(async () => {
@@ -303,7 +303,7 @@ for (const [name, native] of natives) {
       reply.head(200, { 'content-type': native.streamType })
       for (const piece of beginning(native, saidBy(2))) await reply.write(piece)
       await Promise.all([begun.promise, ended.promise])
-      await passOn()
+      await untilGatewayRead()
       reply.end(native.errorFrame('Overloaded'))
     }
     const tokens = await tokensOf(async () => {
