@@ -43,10 +43,10 @@ const PATTERNS = [
 /** For processes at once: more than there are cores, since tests wait, too. */
 const PLACES = 2 * availableParallelism() + 2
 /**
- * Of one file. On two slow cores beside five others, the check of the API's description takes ten minutes, which are two
+ * Of a process. On two slow cores beside five others, the check of the API's description takes ten minutes, which are two
  * where it runs alone; the money simulator runs for so many `MINUTES` besides.
  */
-const FILE_TIMEOUT_MS = 1_200_000 + 60_000 * Number(process.env['MINUTES'] ?? 0)
+const PROCESS_TIMEOUT_MS = 1_200_000 + 60_000 * Number(process.env['MINUTES'] ?? 0)
 const DURATIONS = join(ROOT, 'node_modules', '.cache', 'turnpike-test-durations.json')
 /** Between lines of progress where they are not written over each other. */
 const LINE_EVERY_MS = 20_000
@@ -181,7 +181,7 @@ function runGroup({ tasks: members, dialect }: TestGroup, server: string | undef
     files: members.map(({ file }) => join(ROOT, file)),
     root: ROOT,
     env: server === undefined ? env : { ...env, TURNPIKE_TEST_DATABASE_URL: server },
-    timeoutMs: FILE_TIMEOUT_MS,
+    timeoutMs: PROCESS_TIMEOUT_MS,
     namesAll: options.spec === true,
     mayBeEmpty: (path) => dialect === 'postgres' || usesBoth(path),
     signal,

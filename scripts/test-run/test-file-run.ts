@@ -11,7 +11,7 @@ export interface TestRun {
   readonly files: readonly string[]
   readonly root: string
   readonly env: NodeJS.ProcessEnv
-  /** Of each file. */
+  /** Of all files together. */
   readonly timeoutMs: number
   /** The report names every test, not only those that failed. */
   readonly namesAll: boolean
@@ -117,7 +117,7 @@ async function runProcess(input: TestRun): Promise<ProcessResult> {
     argv: files,
     cwd: root,
     concurrency: 1,
-    timeout: timeoutMs * files.length,
+    timeout: timeoutMs,
     // What a failed test has left open must not hold up all others for ever.
     execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
     env,

@@ -45,6 +45,9 @@ export interface Reply {
 
 export type Script = (call: ProviderCall, reply: Reply) => void | Promise<void>
 
+/** A call that is not there by then was never made: its request was rejected before. */
+const CALLED_WITHIN_MS = 120_000
+
 export interface FakeProvider {
   /** Without trailing slash. */
   readonly url: string
@@ -53,7 +56,7 @@ export interface FakeProvider {
   readonly bills: BillRow[]
   /** What is done with the next calls; calls under way keep their script. */
   answer(script: Script): void
-  /** Resolves with call number `index` as soon as it has arrived. */
+  /** Resolves with call number `index` as soon as it has arrived. Rejects after `CALLED_WITHIN_MS`. */
   call(index: number): Promise<ProviderCall>
   close(): Promise<void>
 }
@@ -62,13 +65,13 @@ export interface FakeProvider {
 export async function startFakeProvider(first: Script): Promise<FakeProvider> {
   const calls: ProviderCall[] = []
   const bills: BillRow[] = []
-  const waiting: { readonly index: number; readonly resolve: (call: ProviderCall) => void }[] = []
+  const waiting = new Map<number, PromiseWithResolvers<ProviderCall>>()
   let script = first
   const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
     const chosen = script
     const { call, gone } = await receive(request, response)
     calls.push(call)
-    for (const { index, resolve } of waiting) if (index === calls.length - 1) resolve(call)
+    waiting.get(calls.length - 1)?.resolve(call)
     try {
       await chosen(call, createReply({ call, response, gone, bills }))
     } catch (error) {
@@ -86,15 +89,24 @@ export async function startFakeProvider(first: Script): Promise<FakeProvider> {
     answer: (next) => {
       script = next
     },
-    call: (index) => {
+    call(index) {
       const there = calls[index]
-      return there ? Promise.resolve(there) : new Promise((resolve) => waiting.push({ index, resolve }))
+      return there ? Promise.resolve(there) : awaitCall(waiting, index)
     },
     close: () => {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))
     },
   }
+}
+
+function awaitCall(waiting: Map<number, PromiseWithResolvers<ProviderCall>>, index: number): Promise<ProviderCall> {
+  const awaited = waiting.get(index) ?? Promise.withResolvers<ProviderCall>()
+  waiting.set(index, awaited)
+  const late = new Error(`Call ${index} of the provider has not arrived within ${CALLED_WITHIN_MS} ms.`)
+  setTimeout(() => awaited.reject(late), CALLED_WITHIN_MS).unref()
+  awaited.promise.catch(() => {}) // by then a test that failed awaits it no more
+  return awaited.promise
 }
 
 async function receive(request: IncomingMessage, response: ServerResponse) {
