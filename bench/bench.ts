@@ -26,17 +26,19 @@
  *   --jobs      the throughput of the queue of background jobs
  *   --revocation  the time until other processes reject a revoked key
  *   --routing  the CPU time to route a request among 500 candidates
+ *   --tag-values  the latency of a report by a tag with a million values in a month, or with as many as `--rows` says
  *   --tracing  the CPU time that tracing or capturing every request adds, and guardrails and capture that are off
  *   --webhooks  the throughput of deliveries, and the effect of a dead endpoint on others
  *
- * `--dashboard-pages`, `--dashboard-queries` and `--webhooks` take `--postgres`, `--webhooks` `--sqlite`, to measure that database only.
+ * `--dashboard-pages`, `--dashboard-queries`, `--tag-values` and `--webhooks` take `--postgres`, `--webhooks` `--sqlite`, to
+ * measure that database only.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchAgainst } from './against.ts'
 import { benchCanary } from './canary.ts'
-import { benchDashboard, benchDashboardPages, benchDashboardQueries } from './dashboard.ts'
+import { benchDashboard, benchDashboardPages, benchDashboardQueries, benchTagValues } from './dashboard.ts'
 import { benchFairness } from './fairness.ts'
 import { benchHostileBodies } from './hostile-bodies.ts'
 import { benchInstances } from './instances.ts'
@@ -58,6 +60,7 @@ const SINGLE: Readonly<Record<string, () => Promise<boolean>>> = {
   jobs: benchJobs,
   revocation: benchRevocation,
   routing: benchRouting,
+  'tag-values': benchTagValues,
   tracing: benchTracing,
   webhooks: benchWebhooks,
 }

@@ -25,6 +25,8 @@ export const BUDGETS = {
   dashboardP99Ratio: 1.1,
   /** Time until a view of Usage or Requests has loaded, with a million completions, milliseconds. */
   dashboardQueryP95Ms: 300,
+  /** A report by a tag with a million values in a month, milliseconds. */
+  tagReportP50Ms: 300,
   /** Content of a page of the dashboard in a browser, with a million requests; on a quiet machine. */
   pageContentMs: 500,
   pageInteractionMs: 100,

@@ -36,9 +36,10 @@ const COLUMNS = [
   'first_byte_ms',
   'attempts',
   'client_request_id',
+  'tags',
 ]
-/** Index in a row without the account. */
-const AGENT_AT = COLUMNS.indexOf('client_request_id') - 1
+/** Columns of texts that an example may lack. */
+const TEXTS = ['client_request_id', 'tags']
 
 /** @param index From 0, the oldest, to `AGENTS` - 1. @param now The end of their days, Unix milliseconds. */
 export function agentId(index: number, now: number): string {
@@ -53,26 +54,30 @@ export interface Filling {
   readonly count: number
   /** End of the period, Unix milliseconds. */
   readonly now: number
+  /** Of the period. */
+  readonly days?: number
+  /** Whether each completion has a customer of its own as a tag. */
+  readonly hasTags?: boolean
 }
 
 export function fillUsage(filling: Filling): Promise<void> {
   return /^postgres/.test(filling.location) ? fillPostgres(filling) : Promise.resolve(fillSqlite(filling))
 }
 
-async function fillPostgres({ location, accountId, count, now }: Filling): Promise<void> {
+async function fillPostgres({ location, accountId, count, ...rows }: Filling): Promise<void> {
   const client = new Client({ connectionString: location })
   await client.connect()
   try {
-    const example = rowOf(1, { count, now })
-    const values = COLUMNS.slice(1).map((_, at) =>
-      typeof example[at] === 'string' || at === AGENT_AT ? `value ->> ${at}` : `cast(value ->> ${at} as bigint)`,
+    const example = rowOf(1, { count, ...rows })
+    const values = COLUMNS.slice(1).map((name, at) =>
+      typeof example[at] === 'string' || TEXTS.includes(name) ? `value ->> ${at}` : `cast(value ->> ${at} as bigint)`,
     )
     const insert = `insert into completion (${COLUMNS.join(', ')})
       select $1, ${values.join(', ')} from json_array_elements($2::json)`
     for (let made = 0; made < count; made += CHUNK) {
       const size = Math.min(CHUNK, count - made)
-      const rows = Array.from({ length: size }, (_, index) => rowOf(made + index, { count, now }))
-      const json = JSON.stringify(rows)
+      const chunk = Array.from({ length: size }, (_, index) => rowOf(made + index, { count, ...rows }))
+      const json = JSON.stringify(chunk)
       const startedAt = performance.now()
       await client.query(insert, [accountId, json])
       if (made % (count / 10) < CHUNK) reportRate(made, (1000 * size) / (performance.now() - startedAt))
@@ -90,7 +95,7 @@ function reportRate(made: number, perSecond: number): void {
   console.log(`${String(made).padStart(12)} rows: ${Math.round(perSecond)} inserted a second`)
 }
 
-function fillSqlite({ location, accountId, count, now }: Filling): void {
+function fillSqlite({ location, accountId, count, ...rows }: Filling): void {
   const db = new DatabaseSync(location, { timeout: 30_000 })
   try {
     const insert = db.prepare(
@@ -99,7 +104,7 @@ function fillSqlite({ location, accountId, count, now }: Filling): void {
     for (let made = 0; made < count; made += CHUNK) {
       db.exec('begin immediate')
       for (let index = made; index < Math.min(count, made + CHUNK); index++) {
-        insert.run(accountId, ...rowOf(index, { count, now }))
+        insert.run(accountId, ...rowOf(index, { count, ...rows }))
       }
       db.exec('commit')
     }
@@ -112,8 +117,11 @@ function fillSqlite({ location, accountId, count, now }: Filling): void {
 }
 
 /** One in twenty completions failed, one in ten is of an agent, and one key has one of 50 000 requests. */
-function rowOf(index: number, { count, now }: Pick<Filling, 'count' | 'now'>): readonly (string | number | null)[] {
-  const createdAt = now - DAYS * DAY_MS + Math.floor((index / count) * DAYS * DAY_MS)
+function rowOf(
+  index: number,
+  { count, now, days = DAYS, hasTags = false }: Pick<Filling, 'count' | 'now' | 'days' | 'hasTags'>,
+): readonly (string | number | null)[] {
+  const createdAt = now - days * DAY_MS + Math.floor((index / count) * days * DAY_MS)
   const spread = (index * 2_654_435_761) % 4_294_967_296 // Knuth's multiplicative hash: the same every time
   const id = `${completionIdFloor(createdAt)}${String(index).padStart(14, '0')}`
   const key = index % 50_000 === 0 ? 'key_rare' : KEYS[spread % 3]
@@ -127,6 +135,7 @@ function rowOf(index: number, { count, now }: Pick<Filling, 'count' | 'now'>): r
     ...[promptTokens, completionTokens, spread % 200, 0, 0, 1_000 * (promptTokens + 4 * completionTokens)],
     ...['v1', 'provider', createdAt, 800 + (spread % 7_000), spread % 2 === 0 ? null : 150 + (spread % 900), 1],
     spread % 10 === 0 ? `${agent}/run_${agent.slice(4)}` : null,
+    hasTags ? `customer=c${spread}` : null,
   ]
 }
 

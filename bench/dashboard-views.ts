@@ -112,3 +112,15 @@ export function requestQuestions(now: number, filledAt: number): readonly Questi
     }))
   })
 }
+
+/** The report by the tag that `fillUsage` writes, alone and with a second dimension. @param end Of the month. */
+export function tagQuestions(end: number): readonly Question[] {
+  const month = {
+    period_start: new Date(new Date(end).setUTCDate(1)).toISOString().slice(0, 10),
+    period_end: new Date(end + 1).toISOString(),
+  }
+  return ['tag:customer', 'tag:customer,model'].map((group_by) => ({
+    name: `Usage, a month, by ${group_by}`,
+    path: usage({ ...month, group_by }),
+  }))
+}
