@@ -38,6 +38,8 @@ export const TOOLS = {
   nginx: { programs: ['nginx'], folders: ['/usr/sbin'], packages: ['nginx-light'] },
   haproxy: { programs: ['haproxy'], folders: ['/usr/sbin'], packages: ['haproxy'] },
   perl: { programs: ['perl'], folders: [], packages: ['perl'] },
+  // For the queries of deploy/grafana.
+  prometheus: { programs: ['prometheus'], folders: [], packages: ['prometheus'] },
   messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },
   keyring: { programs: ['gnome-keyring-daemon'], folders: [], packages: ['gnome-keyring'] },
 } as const satisfies Readonly<Record<string, Tool>>

@@ -4,13 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parser } from '@prometheus-io/lezer-promql'
 import { alertRules, PANELS, recordings } from '../../scripts/kit/grafana.ts'
+import { findTool } from '../../scripts/kit/machine-tools.ts'
 import { CHAT, hello, send } from '../support/client.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startReceiver } from '../support/otlp/receiver.ts'
@@ -53,6 +54,18 @@ const SELDOM: Readonly<Record<string, readonly string[]>> = { turnpike_usage_bou
 for (const [name, labels] of Object.entries(SELDOM))
   labelsOf.set(name, new Set([...(labelsOf.get(name) ?? []), ...labels]))
 
+test('every metric is documented', () => {
+  const pages = ['observability', 'operations'].map((name) =>
+    readFileSync(join(import.meta.dirname, `../../docs/${name}.md`), 'utf8'),
+  )
+  const exported = [...scrape.matchAll(/^# TYPE ((?:turnpike|gen_ai)_\w+)/gm)].map(([, name = '']) => name)
+  assert.ok(exported.length > 30)
+  assert.deepEqual(
+    exported.filter((name) => !pages.join().includes(`\`${name}`)),
+    [],
+  )
+})
+
 test('every query parses, and names metrics and labels that the gateway exports', () => {
   assert.ok(QUERIES.length > 50)
   for (const query of QUERIES) {
@@ -89,14 +102,7 @@ function selectorsOf(query: string): readonly Selector[] {
   return selectors
 }
 
-const folders = (process.env['PATH'] ?? '').split(delimiter)
-const hasPrometheus = folders.some((folder) => existsSync(join(folder, 'prometheus')))
-/** There is no such test where Prometheus is not installed: it is not one of the tools of the tests. */
-const testWithPrometheus = (name: string, run: (t: TestContext) => Promise<void>): void => {
-  if (hasPrometheus) test(name, run)
-}
-
-testWithPrometheus('Prometheus scrapes the gateway, accepts the rules and evaluates every query', async (t) => {
+test('Prometheus scrapes the gateway, accepts the rules and evaluates every query', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-prometheus-'))
   const port = await freePort()
   const target = JSON.stringify([`127.0.0.1:${gateway.port}`])
@@ -110,7 +116,7 @@ scrape_configs: [{ job_name: turnpike, static_configs: [{ targets: ${target} }] 
   )
   const flags = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`]
   const exemplars = '--enable-feature=exemplar-storage'
-  const child = spawn('prometheus', [...flags, exemplars, `--web.listen-address=127.0.0.1:${port}`], {
+  const child = spawn(findTool('prometheus'), [...flags, exemplars, `--web.listen-address=127.0.0.1:${port}`], {
     stdio: 'ignore',
   })
   const exited = new Promise((resolve) => child.once('exit', resolve))
