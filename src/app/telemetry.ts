@@ -85,12 +85,14 @@ async function createTracing(
   receivers: readonly TraceReceiver[],
 ): Promise<Tracing> {
   const { createTracer } = await import('../telemetry/otlp/tracer.ts')
-  const { sampler, samplerRatio } = otel
-  const { accept_context: acceptContext, propagate } = telemetry
+  const { sampler, samplerRatio, propagators } = otel
+  const acceptContext = telemetry.accept_context && propagators.context
+  const propagate = telemetry.propagate && propagators.context
+  const passBaggage = propagate && acceptContext && propagators.baggage
   const onEnd = (trace: RequestTrace): void => {
     for (const receiver of receivers) receiver.add(trace)
   }
-  return createTracer({ sampler, samplerRatio, acceptContext, propagate, now, clock, onEnd })
+  return createTracer({ sampler, samplerRatio, acceptContext, propagate, passBaggage, now, clock, onEnd })
 }
 
 function describe({ config: { otel }, version, instanceId }: TelemetryInput) {
@@ -101,13 +103,13 @@ function describe({ config: { otel }, version, instanceId }: TelemetryInput) {
 async function startTraceExport(input: TelemetryInput): Promise<Exported & TraceReceiver> {
   const { config, log, version } = input
   const { createResource, createTraceExport, exportTrace, writeSpans } = await import('../telemetry/otlp/tracer.ts')
-  const { batch, exporters, targets } = config.otel
+  const { batches, exporters, targets } = config.otel
   const resource = createResource(describe(input))
   const onFailure = (reason: string): void => log.warn({ signal: 'traces', reason }, 'telemetry export failed')
   const isConsole = exporters.traces === 'console'
   const endpoint = isConsole ? ({ ...targets.traces, protocol: 'http/json' } as const) : targets.traces
   const sender = isConsole ? { sender: writeSpans } : {}
-  const queue = createTraceExport({ endpoint, batch, resource, version, onFailure, ...sender })
+  const queue = createTraceExport({ endpoint, batch: batches.traces, resource, version, onFailure, ...sender })
   return {
     add(trace) {
       if (trace.context.sampled) exportTrace(queue, trace)
@@ -123,10 +125,10 @@ async function startLogs(input: TelemetryInput): Promise<Exported> {
     import('../telemetry/otlp/tracer.ts'),
     import('../telemetry/otlp/logs-export.ts'),
   ])
-  const { batch, targets } = config.otel
+  const { batches, targets } = config.otel
   const onFailure = (reason: string): void => log.warn({ signal: 'logs', reason }, 'telemetry export failed')
   const resource = createResource(describe(input))
-  const queue = createLogsExport({ endpoint: targets.logs, batch, resource, version, onFailure })
+  const queue = createLogsExport({ endpoint: targets.logs, batch: batches.logs, resource, version, onFailure })
   const stop = forwardLines(log, (line) => queue.add(line))
   return {
     counts: () => ({ signal: 'logs', ...queue.counts, waiting: queue.waiting }),

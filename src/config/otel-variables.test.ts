@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readOtel } from './otel-variables.ts'
 
 const read = (env: Readonly<Record<string, string>>, endpoint?: string) =>
-  readOtel({ get: (name) => env[name] }, endpoint)
+  readOtel({ get: (name) => env[name], names: () => Object.keys(env) }, endpoint)
 
 test('nothing is exported unless an endpoint or an exporter asks for it', () => {
   assert.deepEqual(read({}).exporters, { traces: 'none', metrics: 'none', logs: 'none' })
@@ -41,7 +41,7 @@ test('a variable of a signal wins over the one of all signals', () => {
 })
 
 test('what is invalid is ignored with a warning that has no secret', () => {
-  const { warnings, batch, sampler, samplerRatio, targets } = read({
+  const { warnings, batches, sampler, samplerRatio, targets } = read({
     OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     OTEL_BSP_MAX_QUEUE_SIZE: 'many',
     OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '9999',
@@ -49,7 +49,7 @@ test('what is invalid is ignored with a warning that has no secret', () => {
     OTEL_TRACES_SAMPLER_ARG: '7',
     OTEL_EXPORTER_OTLP_HEADERS: 'secret',
   })
-  assert.deepEqual(batch, { maxQueue: 2048, maxBatch: 2048, delayMs: 5000 })
+  assert.deepEqual(batches.traces, { maxQueue: 2048, maxBatch: 2048, delayMs: 5000 })
   assert.deepEqual([sampler, samplerRatio, targets.traces.protocol], ['traceidratio', 1, 'http/protobuf'])
   assert.equal(new Set(warnings.map((text) => text.split(':')[0])).size, 4)
   assert.equal(warnings.join().includes('secret'), false)
@@ -60,4 +60,32 @@ test('the name of the service comes from its own variable, else from the resourc
   const both = read({ OTEL_RESOURCE_ATTRIBUTES: 'service.name=a,x=y', OTEL_SERVICE_NAME: 'b' })
   assert.equal(both.serviceName, 'b')
   assert.deepEqual(both.resourceAttributes, { x: 'y' })
+})
+
+test('variables that nothing reads are named in one warning, without their values', () => {
+  const { warnings } = read({
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
+    OTEL_EXPORTER_OTLP_HEADERS_FILE: '/run/secrets/headers',
+    OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_SDK_DISABLED: 'true',
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_SPAN_EVENT_COUNT_LIMIT: 'secret',
+    OTEL_CONFIG_FILE: 'secret',
+  })
+  assert.deepEqual(warnings, ['OTEL_CONFIG_FILE, OTEL_SPAN_EVENT_COUNT_LIMIT: not supported; ignored'])
+})
+
+test('log records have the limits of spans until their own variables change them', () => {
+  const { batches } = read({ OTEL_BSP_SCHEDULE_DELAY: '20', OTEL_BLRP_MAX_QUEUE_SIZE: '7' })
+  assert.deepEqual(batches.traces, { maxQueue: 2048, maxBatch: 512, delayMs: 20 })
+  assert.deepEqual(batches.logs, { maxQueue: 7, maxBatch: 7, delayMs: 20 })
+})
+
+test('propagators leave out baggage or the whole context', () => {
+  assert.deepEqual(read({}).propagators, { context: true, baggage: true })
+  assert.deepEqual(read({ OTEL_PROPAGATORS: 'none' }).propagators, { context: false, baggage: false })
+  const { propagators, warnings } = read({ OTEL_PROPAGATORS: 'b3, TraceContext' })
+  assert.deepEqual(propagators, { context: true, baggage: false })
+  assert.equal(warnings.length, 1)
 })

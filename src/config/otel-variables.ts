@@ -1,5 +1,5 @@
 /** The standard environment variables of OpenTelemetry. What is invalid is ignored with a warning, as the standard asks. */
-import type { MergedEnvironment } from './environment.ts'
+import { type MergedEnvironment, SETTING_VARIABLES, VARIABLE_FILE_SUFFIX } from './environment.ts'
 
 export type OtelSignal = 'traces' | 'metrics' | 'logs'
 
@@ -22,6 +22,12 @@ export interface OtlpTarget {
   readonly timeoutMs: number
 }
 
+interface OtelBatch {
+  readonly maxQueue: number
+  readonly maxBatch: number
+  readonly delayMs: number
+}
+
 export interface OtelSettings {
   readonly exporters: Readonly<Record<OtelSignal, OtelExporter>>
   readonly targets: Readonly<Record<OtelSignal, OtlpTarget>>
@@ -30,13 +36,10 @@ export interface OtelSettings {
   readonly samplerRatio: number
   readonly serviceName: string
   readonly resourceAttributes: Readonly<Record<string, string>>
-  /** Spans and log records. */
-  readonly batch: {
-    readonly maxQueue: number
-    readonly maxBatch: number
-    readonly delayMs: number
-  }
+  readonly batches: Readonly<Record<'traces' | 'logs', OtelBatch>>
   readonly metricIntervalMs: number
+  /** The parts of a context that are read and passed on; baggage only with the rest. */
+  readonly propagators: { readonly context: boolean; readonly baggage: boolean }
   /** What was ignored. */
   readonly warnings: readonly string[]
 }
@@ -44,26 +47,45 @@ export interface OtelSettings {
 const DEFAULT_ENDPOINT = 'http://localhost:4318'
 
 /** @returns Settings of all signals; none is exported where nothing asks for it. */
-export function readOtel({ get }: Pick<MergedEnvironment, 'get'>, endpoint: string | undefined): OtelSettings {
+export function readOtel(
+  { get, names }: Pick<MergedEnvironment, 'get' | 'names'>,
+  endpoint: string | undefined,
+): OtelSettings {
   const warnings: string[] = []
-  const reader = createReader(get, warnings)
+  const known = new Set(SETTING_VARIABLES.keys())
+  const getKnown = (name: string): string | undefined => {
+    known.add(name)
+    return get(name)
+  }
+  const reader = createReader(getKnown, warnings)
   const isDisabled = reader.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true'
   const target = (signal: OtelSignal) => targetOf(reader, signal, endpoint)
-  const exporter = (signal: OtelSignal): OtelExporter => (isDisabled ? 'none' : exporterOf(reader, signal, endpoint))
+  const exporter = (signal: OtelSignal): OtelExporter => {
+    const chosen = exporterOf(reader, signal, endpoint)
+    return isDisabled ? 'none' : chosen
+  }
   const resourceAttributes = pairsOf(reader, 'OTEL_RESOURCE_ATTRIBUTES')
   const { [NAME]: name = 'turnpike', ...others } = resourceAttributes
   const sampler = reader.oneOf('OTEL_TRACES_SAMPLER', SAMPLERS) ?? 'parentbased_always_on'
-  return {
+  const traceBatch = batchOf(reader, 'BSP', { maxQueue: 2_048, maxBatch: 512, delayMs: 5_000 })
+  const settings = {
     exporters: { traces: exporter('traces'), metrics: exporter('metrics'), logs: exporter('logs') },
     targets: { traces: target('traces'), metrics: target('metrics'), logs: target('logs') },
     sampler,
     samplerRatio: ratioOf(reader, sampler),
     serviceName: reader.text('OTEL_SERVICE_NAME') ?? name,
     resourceAttributes: others,
-    batch: batchOf(reader),
+    batches: { traces: traceBatch, logs: batchOf(reader, 'BLRP', traceBatch) },
     metricIntervalMs: reader.count('OTEL_METRIC_EXPORT_INTERVAL', 60_000),
-    warnings,
+    propagators: propagatorsOf(reader),
   }
+  const unread = names('OTEL_').filter((name) => !known.has(name) && !known.has(baseOf(name)))
+  if (unread.length > 0) warnings.push(`${unread.toSorted().join(', ')}: not supported; ignored`)
+  return { ...settings, warnings }
+}
+
+function baseOf(name: string): string {
+  return name.endsWith(VARIABLE_FILE_SUFFIX) ? name.slice(0, -VARIABLE_FILE_SUFFIX.length) : name
 }
 
 const NAME = 'service.name'
@@ -126,8 +148,10 @@ function variableOf(signal: OtelSignal, name: string): string {
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const
 
 function targetOf(reader: Reader, signal: OtelSignal, endpoint = DEFAULT_ENDPOINT): OtlpTarget {
-  const either = <Value>(read: (name: string) => Value | undefined, name: string): Value | undefined =>
-    read(variableOf(signal, name)) ?? read(`OTEL_EXPORTER_OTLP_${name}`)
+  const either = <Value>(read: (name: string) => Value | undefined, name: string): Value | undefined => {
+    const ofAll = read(`OTEL_EXPORTER_OTLP_${name}`)
+    return read(variableOf(signal, name)) ?? ofAll
+  }
   const own = urlOf(reader, variableOf(signal, 'ENDPOINT'))
   const headers = {
     ...pairsOf(reader, 'OTEL_EXPORTER_OTLP_HEADERS'),
@@ -174,8 +198,24 @@ function ratioOf(reader: Reader, sampler: string): number {
   return 1
 }
 
-function batchOf(reader: Reader): OtelSettings['batch'] {
-  const maxQueue = reader.count('OTEL_BSP_MAX_QUEUE_SIZE', 2_048)
-  const maxBatch = Math.min(maxQueue, reader.count('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512))
-  return { maxQueue, maxBatch, delayMs: reader.count('OTEL_BSP_SCHEDULE_DELAY', 5_000) }
+/** Log records have the limits of spans, unless variables set their own. */
+function batchOf(reader: Reader, processor: 'BSP' | 'BLRP', standard: OtelBatch): OtelBatch {
+  const count = (name: string, value: number): number => reader.count(`OTEL_${processor}_${name}`, value)
+  const maxQueue = count('MAX_QUEUE_SIZE', standard.maxQueue)
+  const maxBatch = Math.min(maxQueue, count('MAX_EXPORT_BATCH_SIZE', standard.maxBatch))
+  return { maxQueue, maxBatch, delayMs: count('SCHEDULE_DELAY', standard.delayMs) }
+}
+
+const PROPAGATORS: ReadonlySet<string> = new Set(['tracecontext', 'baggage', 'none'])
+
+function propagatorsOf(reader: Reader): OtelSettings['propagators'] {
+  const name = 'OTEL_PROPAGATORS'
+  const chosen = reader
+    .text(name)
+    ?.toLowerCase()
+    .split(/\s*,\s*/) ?? ['tracecontext', 'baggage']
+  const unknown = chosen.filter((each) => !PROPAGATORS.has(each))
+  if (unknown.length > 0)
+    reader.warn(name, `found ${JSON.stringify(unknown.join())}, allowed: ${[...PROPAGATORS].join(', ')}; ignored`)
+  return { context: chosen.includes('tracecontext'), baggage: chosen.includes('baggage') }
 }

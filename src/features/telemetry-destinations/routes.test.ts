@@ -50,6 +50,7 @@ async function setUp(t: TestContext, allowPrivateNetworks = true) {
   const rows = () => db.selectFrom('telemetry_destination').selectAll().orderBy('id').execute()
   const audited = () => db.selectFrom('audit').selectAll().orderBy('id').execute()
   const tracer = createTracer({
+    passBaggage: false,
     ...{ sampler: 'always_off', samplerRatio: 1, acceptContext: true, propagate: false, now, clock: () => 5 },
     onEnd: exporter.add,
   })

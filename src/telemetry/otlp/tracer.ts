@@ -21,6 +21,8 @@ export interface TracerOptions {
   readonly acceptContext: boolean
   /** Whether providers receive the context. */
   readonly propagate: boolean
+  /** Whether their context has the client's baggage. */
+  readonly passBaggage: boolean
   /** Unix milliseconds. */
   readonly now: () => number
   /** Monotonic milliseconds. */
@@ -30,7 +32,7 @@ export interface TracerOptions {
 }
 
 export function createTracer(options: TracerOptions): Tracing {
-  const { acceptContext, propagate, now, clock, onEnd } = options
+  const { acceptContext, propagate, passBaggage, now, clock, onEnd } = options
   const sample = createSampler(options)
   const randomHex = createRandomHex()
   const newSpanId = (): string => randomHex(SPAN_ID_BYTES)
@@ -42,7 +44,7 @@ export function createTracer(options: TracerOptions): Tracing {
     begin(headers: TraceHeaders) {
       const { traceparent, tracestate, baggage: received } = headers
       const parent = acceptContext && traceparent !== undefined ? parseTraceparent(traceparent, tracestate) : undefined
-      const baggage = propagate && acceptContext ? parseBaggage(received) : undefined
+      const baggage = passBaggage ? parseBaggage(received) : undefined
       const traceId = parent?.traceId ?? randomHex(TRACE_ID_BYTES)
       const sampled = sample(traceId, parent?.sampled)
       return {
