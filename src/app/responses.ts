@@ -75,12 +75,13 @@ export function createStoredResponses(input: ResponsesInput): StoredResponses {
   return {
     async complete(incoming, client) {
       if (!settings().store) return await gateway.complete({ ...incoming, api: responsesApi }, client)
-      const { caller, body, findings, idempotencyKey } = incoming
+      const { caller, body, findings, idempotencyKey, trace } = incoming
       const isKeyed = idempotencyKey !== undefined
       const joined = await joinInput(deps, { caller, body, findings, isKeyed, isAbandoned: client.over })
       try {
         const storing = storingOf(body, joined, settings().maxBytes)
-        const answer = { accountId: caller.accountId, joined, maxBytes: settings().maxBytes }
+        const { accountId } = caller
+        const answer = { accountId, joined, maxBytes: settings().maxBytes, traceId: trace?.context.traceId }
         const request = {
           ...incoming,
           body: joined.body,
@@ -126,12 +127,14 @@ interface AnswerToStore {
   readonly accountId: AccountId
   readonly joined: Pick<JoinedInput, 'own' | 'previousId'>
   readonly maxBytes: number
+  /** Undefined if the request is not traced. */
+  readonly traceId?: string | undefined
 }
 
 /** Stores an answer with the input of its request. Returns false if it is too large or not committed in time. */
 export function storeAnswer(
   { store, log }: { readonly store: Pick<ResponseStore, 'insert' | 'remove'>; readonly log: Pick<Log, 'warn'> },
-  { accountId, joined, maxBytes }: AnswerToStore,
+  { accountId, joined, maxBytes, traceId: trace_id }: AnswerToStore,
 ): StoreAnswer {
   return async (answer) => {
     const { own = [], previousId } = joined
@@ -143,9 +146,9 @@ export function storeAnswer(
     try {
       if (await isDoneWithin(inserting, STORE_WITHIN_MS)) return true
       inserting.then(() => store.remove({ accountId, id })).catch(() => {}) // otherwise retention deletes it
-      log.warn({ response: id }, 'a response was not stored in time')
+      log.warn({ trace_id, response: id }, 'a response was not stored in time')
     } catch (error) {
-      log.warn({ response: id, reason: String(error) }, 'a response could not be stored')
+      log.warn({ trace_id, response: id, reason: String(error) }, 'a response could not be stored')
     }
     return false
   }

@@ -34,7 +34,12 @@ export async function serve(options: ServeOptions, version: string): Promise<voi
   // Serves requests even after the reader of the output has closed it.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
   const { role, migrate: mayMigrate } = options
-  const log = await openLog({ level: config.log_level, terminal: process.stdout.isTTY === true, processNumber })
+  const log = await openLog({
+    level: config.log_level,
+    format: config.log.format,
+    terminal: process.stdout.isTTY === true,
+    processNumber,
+  })
   if (processNumber === undefined) {
     const count = processCount(config.server.processes)
     if (count > 1) return supervise({ config, count, ...log })

@@ -26,6 +26,7 @@ export const SETTING_VARIABLES: ReadonlyMap<string, readonly string[]> = new Map
   ['TURNPIKE_SECRET', ['secret']],
   ['TURNPIKE_SECRET_PREVIOUS', ['secret_previous']],
   ['LOG_LEVEL', ['log_level']],
+  ['LOG_FORMAT', ['log', 'format']],
   ['STRIPE_SECRET_KEY', ['stripe', 'secret_key']],
   ['STRIPE_WEBHOOK_SECRET', ['stripe', 'webhook_secret']],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', ['telemetry', 'otlp_endpoint']],
@@ -37,11 +38,13 @@ export interface MergedEnvironment {
   readonly get: (name: string) => string | undefined
   /** Where a variable comes from, for messages. */
   readonly origin: (name: string) => string
+  /** Returns the names of the variables that begin with a prefix. */
+  readonly names: (prefix: string) => readonly string[]
   readonly problems: readonly string[]
 }
 
 /** A variable `NAME_FILE` is the path of a file with the value of `NAME`. */
-const VARIABLE_FILE_SUFFIX = '_FILE'
+export const VARIABLE_FILE_SUFFIX = '_FILE'
 
 function isUnset(value: string | undefined): boolean {
   return value === undefined || value === ''
@@ -71,6 +74,7 @@ export function mergeEnvironment(env: Environment, cwd: string): MergedEnvironme
   return {
     get: (name) => (isInFile(name) ? fromFile(name) : direct(name)),
     origin: (name) => place(isInFile(name) ? name + VARIABLE_FILE_SUFFIX : name),
+    names: (prefix) => Object.keys({ ...file, ...env }).filter((name) => name.startsWith(prefix)),
     problems,
   }
 }

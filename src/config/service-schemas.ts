@@ -225,6 +225,11 @@ export const AUTH_SCHEMA = defaultedSection(
 
 export const LOG_SCHEMA = defaultedSection(
   {
+    format: Type.Enum(['json', 'ecs'], {
+      default: 'json',
+      description:
+        'Names of the fields on stdout: `json`, as documented, or `ecs`, those of the Elastic Common Schema.',
+    }),
     sample: Type.Number({
       minimum: 0,
       maximum: 1,

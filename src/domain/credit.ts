@@ -50,6 +50,8 @@ export interface HoldRequest {
   /** Unix milliseconds. */
   readonly createdAt: number
   readonly clientRequestId: string | undefined
+  /** Undefined if the request is not traced. */
+  readonly traceId?: string | undefined
   /** Set if all candidates use the account's own credentials: `rates` are this share of the model's, in millionths. */
   readonly byokFeePpm?: number | undefined
   /** Absent for chat completions. */

@@ -11,6 +11,8 @@ export interface Rejection {
   /** Undefined if the request had no valid credential. */
   readonly caller: RejectedCaller | undefined
   readonly requestId: string
+  /** Undefined if the request is not traced. */
+  readonly traceId?: string | undefined
   /** The path of the route: `/v1/chat/completions`. */
   readonly endpoint: string
   /** Undefined if the body names no model or was not parsed. */

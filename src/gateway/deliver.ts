@@ -103,8 +103,10 @@ async function gather(completion: Completion, { calls, spread }: Answering): Pro
 
 /** Undefined if no guardrail applies to answers. */
 function answerGuardOf({ admitted, current }: Completion): AnswerGuard | undefined {
-  const { guarded, requestId, caller } = admitted
-  return guarded && createAnswerGuard(guarded.guard, { requestId, keyId: caller.keyId, model: current.answersAs })
+  const { guarded, requestId, caller, trace } = admitted
+  if (guarded === undefined) return undefined
+  const traceId = trace?.context.traceId
+  return createAnswerGuard(guarded.guard, { requestId, traceId, keyId: caller.keyId, model: current.answersAs })
 }
 
 export interface StreamDelivery extends Surroundings {

@@ -92,6 +92,7 @@ function holdRequest({ admitted, reservation }: Completion, mayCount: boolean): 
     api: admitted.api.recordedAs,
     attribution: admitted.attribution,
     requestId: admitted.requestId,
+    traceId: admitted.trace?.context.traceId,
   }
 }
 

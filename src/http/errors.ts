@@ -40,13 +40,14 @@ function isRejectedModelRequest({ routeOptions: { config }, raw }: FastifyReques
 }
 
 function rejectionOf(
-  { caller, id, body, routeOptions: { config, url } }: FastifyRequest,
+  { caller, id, trace, body, routeOptions: { config, url } }: FastifyRequest,
   error: GatewayError,
 ): Rejection {
   const { model } = (body ?? {}) as { readonly model?: unknown } // any JSON
   return {
     caller: caller ?? ownerOf(error),
     requestId: id,
+    traceId: trace?.context.traceId,
     endpoint: url ?? '',
     model: typeof model === 'string' && model !== '' ? model : undefined,
     status: statusOf(config, error),

@@ -67,6 +67,7 @@ async function relay(t: TestContext, address: string | undefined, { token, place
     after: 7,
     headers: (own) => ({ provider: own['x-turnpike-provider'] ?? '' }),
     signal: new AbortController().signal,
+    traceId: 'b'.repeat(32),
     ...ask,
   }
   const end = await relayTo(request, client)
@@ -152,7 +153,10 @@ test('a process that lives without taking connections, refuses us or stays silen
   assert.deepEqual((await relay(t, closed, { places })).end, { kind: 'unreachable' }, 'it says so a moment later')
   const address = await serve(t, () => assert.fail('asked'))
   const { end, warnings } = await relay(t, address, { token: 'b' })
-  assert.deepEqual([end, warnings], [{ kind: 'unreachable' }, [{ instance: 'ins_b', status: 401 }]])
+  assert.deepEqual(
+    [end, warnings],
+    [{ kind: 'unreachable' }, [{ trace_id: 'b'.repeat(32), instance: 'ins_b', status: 401 }]],
+  )
   const silent = await serveRaw(t, () => {})
   assert.deepEqual((await relay(t, silent, { silenceMs: 100 })).end, { kind: 'unreachable' })
 })

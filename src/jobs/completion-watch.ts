@@ -11,6 +11,7 @@ import {
   type CompletionSignal,
 } from '../domain/completion.ts'
 import type { AccountId } from '../domain/ids.ts'
+import type { TraceContext } from '../lib/trace-context.ts'
 
 interface CountsInput<Row> {
   readonly writeAfterMs: number
@@ -77,14 +78,14 @@ export interface AttemptWatch {
 
 /** @param observe Called for each attempt. Its promise, if any, must not reject. */
 export function watchAttempts(
-  observe: (note: AttemptNote, accountId: AccountId) => Promise<void> | undefined,
+  observe: (note: AttemptNote, accountId: AccountId, trace?: TraceContext) => Promise<void> | undefined,
 ): AttemptWatch {
   const running = new Set<Promise<void>>()
   const onCompletion = (message: unknown): void => {
-    const { record } = message as CompletionSignal
+    const { record, trace } = message as CompletionSignal
     if (record.attemptLog === undefined) return
     for (const note of record.attemptLog) {
-      const work = observe(note, record.accountId)
+      const work = observe(note, record.accountId, trace)
       if (work === undefined) continue
       const tracked: Promise<void> = work.finally(() => running.delete(tracked))
       running.add(tracked)

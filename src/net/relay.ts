@@ -64,6 +64,8 @@ export interface RelayRequest {
   readonly headers: (ofStream: Readonly<Record<string, string>>) => Record<string, string>
   readonly keepAlive?: string | undefined
   readonly signal: AbortSignal
+  /** Undefined if the request is not traced. */
+  readonly traceId?: string | undefined
 }
 
 type RelayResult =
@@ -103,7 +105,7 @@ async function requestStream(
   ask: RelayRequest,
   client: RelayTarget,
 ): Promise<RelayResult> {
-  const { id, accountId, instanceId, after, signal } = ask
+  const { id, accountId, instanceId, after, signal, traceId } = ask
   const { request } = await import('undici')
   const response = await request(`${address}${RELAY_PATH}${encodeURIComponent(id)}`, {
     dispatcher: agent,
@@ -128,7 +130,7 @@ async function requestStream(
   await body.dump()
   if (status === UNKNOWN_STREAM) return { kind: 'unknown' }
   if (status === ANOTHER_INSTANCE) return { kind: 'gone' }
-  log.warn({ instance: instanceId, status }, 'another process refused to relay a stream')
+  log.warn({ trace_id: traceId, instance: instanceId, status }, 'another process refused to relay a stream')
   return { kind: 'unreachable' }
 }
 
@@ -162,12 +164,12 @@ async function relayEvents(
 async function resultOf(
   error: unknown,
   { addressOf, log }: RelayClientInput,
-  { instanceId, signal }: RelayRequest,
+  { instanceId, signal, traceId }: RelayRequest,
 ): Promise<'gone' | 'cut' | 'unreachable'> {
   if (signal.aborted) return 'cut'
   const code = codeOf(error)
   if (CUT.has(code)) return 'cut'
-  log.warn({ instance: instanceId, code }, 'could not reach another process that runs a stream')
+  log.warn({ trace_id: traceId, instance: instanceId, code }, 'could not reach another process that runs a stream')
   if (code !== 'ECONNREFUSED') return 'unreachable'
   await pause(SECOND_LOOK_MS)
   const instance = await addressOf(instanceId).catch(() => undefined)

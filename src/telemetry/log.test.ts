@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { completionRecord } from '../../test/support/ledger/completions.ts'
@@ -12,7 +13,7 @@ import {
   type CompletionSignal,
 } from '../domain/completion.ts'
 import type { CompletionId } from '../domain/ids.ts'
-import { WARN_EVERY_MS, warnOfBoundedUsage } from './log.ts'
+import { ecsLine, WARN_EVERY_MS, warnOfBoundedUsage } from './log.ts'
 
 /** What a process writes to its log for completions like these. */
 async function linesOf(
@@ -70,6 +71,19 @@ test('OVL-1: lines that nobody reads take 16 MiB, and more are dropped: the serv
   assert.ok(received > 10 * MIB && received <= 17 * MIB, `${received} bytes came`)
 })
 
+test('a warning of impossible usage has the trace of its request', () => {
+  const lines: object[] = []
+  const stop = warnOfBoundedUsage({ warn: (fields) => lines.push(fields) })
+  const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true, state: undefined, baggage: undefined }
+  const reported = { promptTokens: 1, completionTokens: 1e9 }
+  channel(COMPLETION_CHANNEL).publish({ record: completionRecord({}), overheadMs: 1, reported, trace })
+  stop()
+  assert.deepEqual(
+    lines.map((line) => ('trace_id' in line ? line.trace_id : undefined)),
+    [trace.traceId],
+  )
+})
+
 test('TM15: impossible usage is warned of once a minute for each provider and model, with how often it came', () => {
   let now = 0
   const lines: object[] = []
@@ -101,3 +115,28 @@ test('TM15: impossible usage is warned of once a minute for each provider and mo
     { provider: 'up', count: 3, ...common },
   ])
 })
+
+test('with log.format ecs, every field of the table in docs/observability.md has its name of ECS', () => {
+  const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8')
+  const rows = [...page.matchAll(/^\| (`[^|]*`) \| (`[^|]*`) \|[^|]*\|[^|]*\|$/gm)]
+  const table = rows.map(([, names = '', ecs = '']) => [namesIn(names), namesIn(ecs)] as const)
+  const line = {
+    ...{ level: 30, time: '2026-11-29T12:00:00.000Z', msg: 'completion', id: 'chatcmpl-1', accountId: 'acc_1' },
+    ...{ keyId: 'key_1', model: 'm', provider: 'up', stream: false, promptTokens: 7, completionTokens: 9 },
+    ...{ usageSource: 'provider', costUsd: 0.25, attempts: 1, attemptLog: [], durationMs: 1.5, firstByteMs: 1 },
+    ...{ trace_id: 'a'.repeat(32), requestId: 'req_1', code: 'model_not_found', message: 'No.', reason: 'because' },
+    ...{ err: { type: 'TypeError', message: 'No.', stack: 'at x' }, status: 422 },
+  }
+  const renamed = JSON.parse(ecsLine(JSON.stringify(line)))
+  const whole = { ...renamed, ...JSON.parse(ecsLine(JSON.stringify({ ...line, status: 'client_left' }))) }
+  const expected = new Set(table.flatMap(([, ecs]) => ecs))
+  assert.deepEqual(new Set(table.flatMap(([names]) => names)), new Set(Object.keys(line)))
+  assert.deepEqual(new Set(Object.keys(whole)), new Set([...expected, 'ecs.version']))
+  assert.deepEqual(Object.keys(renamed).slice(0, 4), ['@timestamp', 'log.level', 'message', 'ecs.version'])
+  assert.deepEqual(
+    ['log.level', 'event.duration', 'http.response.status_code', 'event.outcome'].map((name) => whole[name]),
+    ['info', 1_500_000, 422, 'unknown'],
+  )
+})
+
+const namesIn = (cell: string): readonly string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)

@@ -1,8 +1,14 @@
 /** The log: JSON lines written off the request path, one line per completion, errors, and warnings of impossible usage. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
-import { boundedAttempts, COMPLETION_CHANNEL, type CompletionSignal } from '../domain/completion.ts'
+import { type DestinationStream, destination, type Logger, levels, pino } from 'pino'
+import {
+  boundedAttempts,
+  COMPLETION_CHANNEL,
+  type CompletionSignal,
+  type CompletionStatus,
+} from '../domain/completion.ts'
 import type { GatewayError } from '../domain/errors.ts'
+import { isRecord } from '../lib/json.ts'
 
 export type Log = Logger
 
@@ -15,8 +21,12 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 /** Linux does not mix writes of several processes to a pipe up to this size (`PIPE_BUF`). */
 const ATOMIC_WRITE_BYTES = 4096
 
+export type LogFormat = 'json' | 'ecs'
+
 interface LogOptions {
   readonly level: string
+  /** Of lines that are not for a terminal. Default: `json`. */
+  readonly format?: LogFormat
   readonly terminal: boolean
   /** The number that every line has. Undefined if no other process writes to the same output. */
   readonly processNumber?: number | undefined
@@ -32,7 +42,7 @@ export interface OpenedLog {
  * Opens the log: JSON lines on stdout, readable lines on a terminal. Only named fields are logged: no header, body or
  * credential. Messages of providers are logged as their protocol has sanitized them.
  */
-export async function openLog({ level, terminal, processNumber }: LogOptions): Promise<OpenedLog> {
+export async function openLog({ level, format, terminal, processNumber }: LogOptions): Promise<OpenedLog> {
   if (terminal) {
     const { prettyFactory } = await import('pino-pretty')
     const pretty = prettyFactory({ colorize: process.stdout.hasColors?.() === true, ignore: 'pid,hostname' })
@@ -52,7 +62,8 @@ export async function openLog({ level, terminal, processNumber }: LogOptions): P
   const timer = setInterval(() => out.flush(), FLUSH_MS)
   timer.unref()
   // This mode accepts bytes, which its types lack.
-  const stream: DestinationStream = { write: (line) => void out.write(Buffer.from(line) as unknown as string) }
+  const writeLine = (line: string): void => void out.write(Buffer.from(line) as unknown as string)
+  const stream: DestinationStream = { write: format === 'ecs' ? (line) => writeLine(ecsLine(line)) : writeLine }
   return { log: logTo(stream, level, processNumber), flush: () => flushed(out) }
 }
 
@@ -177,10 +188,15 @@ export function logError(
   { id: requestId, traceId }: { readonly id: string; readonly traceId?: string | undefined },
 ): void {
   const { code, status, message, param, cause } = error
-  const fields = { requestId, ...(traceId !== undefined && { trace_id: traceId }), code, status }
+  const fields = { requestId, ...traceField(traceId), code, status }
   if (status === 500) log.error({ ...fields, message, err: cause ?? error }, 'request failed')
   else if (status > 500) log.warn({ ...fields, message, reason: reasonOf(cause) }, 'request failed')
   else log.debug({ ...fields, param: param !== undefined && FIELD.test(param) ? param : undefined }, 'request rejected')
+}
+
+/** Returns the field that every line of a traced request has. */
+export function traceField(traceId: string | undefined): { readonly trace_id?: string } {
+  return traceId === undefined ? {} : { trace_id: traceId }
 }
 
 /** Names of known fields. Clients choose the names of unknown ones. */
@@ -205,7 +221,7 @@ export function warnOfBoundedUsage(
   /** With the count since the last warning. Few: the operator configures providers and models. */
   const occurrences = new Map<string, { count: number; warnedAt: number }>()
   function note(message: unknown): void {
-    const { record, reported } = message as CompletionSignal
+    const { record, reported, trace } = message as CompletionSignal
     if (reported === undefined) return
     const { provider, model, promptTokens, completionTokens, id } = record
     const name = `${provider} ${model}`
@@ -216,10 +232,63 @@ export function warnOfBoundedUsage(
     const charged = { promptTokens, completionTokens }
     const totals = { promptTokens: reported.promptTokens, completionTokens: reported.completionTokens }
     const fields = { provider, model, count: known.count, id, reported: totals, charged }
-    log.warn(fields, 'a provider reported usage outside the possible range of the request')
+    log.warn(
+      { ...fields, ...traceField(trace?.traceId) },
+      'a provider reported usage outside the possible range of the request',
+    )
     known.count = 0
     known.warnedAt = clock()
   }
   subscribe(COMPLETION_CHANNEL, note)
   return () => void unsubscribe(COMPLETION_CHANNEL, note)
+}
+
+/* The names of the Elastic Common Schema (ECS), for the lines on stdout. */
+
+const ECS_VERSION = '8.11.0'
+
+/** Field of a line → field of ECS. Fields without one become those of `turnpike`. */
+const ECS_NAMES: ReadonlyMap<string, string> = new Map([
+  ['time', '@timestamp'],
+  ['msg', 'message'],
+  ['trace_id', 'trace.id'],
+  ['requestId', 'http.request.id'],
+  ['code', 'error.code'],
+  ['message', 'error.message'],
+  ['reason', 'event.reason'],
+  ['id', 'event.id'],
+  ['accountId', 'organization.id'],
+  ['keyId', 'user.id'],
+  ['model', 'gen_ai.request.model'],
+  ['provider', 'service.target.name'],
+  ['promptTokens', 'gen_ai.usage.input_tokens'],
+  ['completionTokens', 'gen_ai.usage.output_tokens'],
+])
+
+const ECS_OUTCOMES: Readonly<Record<CompletionStatus, string>> = {
+  completed: 'success',
+  failed: 'failure',
+  incomplete: 'failure',
+  client_left: 'unknown',
+}
+
+/** Renames the fields of a line. */
+export function ecsLine(line: string): string {
+  const fields = JSON.parse(line) as Readonly<Record<string, unknown>> // as `pino` and `completionLine` write it
+  const renamed = Object.entries(fields).flatMap(([name, value]) => Object.entries(ecsFields(name, value)))
+  // The standard asks for these first.
+  const { '@timestamp': time, 'log.level': level, message, ...others } = Object.fromEntries(renamed)
+  const first = { '@timestamp': time, 'log.level': level, message, 'ecs.version': ECS_VERSION }
+  return `${JSON.stringify({ ...first, ...others })}\n`
+}
+
+function ecsFields(name: string, value: unknown): Readonly<Record<string, unknown>> {
+  const ecsName = ECS_NAMES.get(name)
+  if (ecsName !== undefined) return { [ecsName]: value }
+  if (name === 'level') return { 'log.level': levels.labels[Number(value)] }
+  if (name === 'durationMs') return { 'event.duration': Math.round(Number(value) * 1e6) }
+  if (name === 'status' && typeof value === 'number') return { 'http.response.status_code': value }
+  if (name === 'status') return { 'event.outcome': ECS_OUTCOMES[value as CompletionStatus], 'turnpike.status': value }
+  if (name !== 'err' || !isRecord(value)) return { [`turnpike.${name}`]: value }
+  return { 'error.type': value['type'], 'error.message': value['message'], 'error.stack_trace': value['stack'] }
 }

@@ -1,6 +1,7 @@
 /** Traces of requests as a receiver gets them, which no database decides. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { CHAT, hello, send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
@@ -19,9 +20,15 @@ const endpoint = (url: string): object => ({ protocol: 'openai', base_url: `${ur
 const gateway = await startGateway({
   config: {
     telemetry: { otlp_endpoint: receiver.url, propagate: true },
-    providers: { bad: endpoint(bad.url), good: endpoint(host.url) },
+    webhooks: { allow_private_networks: true },
+    providers: {
+      bad: endpoint(bad.url),
+      good: endpoint(host.url),
+      narrow: { ...endpoint(host.url), max_in_flight: 1 },
+    },
     models: [
       model('m1', 'good', 'good-m'),
+      model('narrow', 'narrow', 'good-m'),
       {
         ...model('second', 'bad', 'm'),
         deployments: [
@@ -176,6 +183,51 @@ test('a stream reports the time to its first chunk, and a client that leaves end
   assert.ok(Number(server.attributes['gen_ai.response.time_to_first_chunk']) > 0)
 })
 
+test('a request that waited for capacity has an event with its wait', async () => {
+  const released = Promise.withResolvers<void>()
+  host.answer(async (call, reply) => {
+    await released.promise
+    await good(call, reply)
+  })
+  const [first, second] = [newTrace(), newTrace()]
+  const begin = (traceId: string) =>
+    send(gateway, CHAT, { key, body: hello({ model: 'narrow' }), headers: from(traceId) })
+  const metric = async (line: string): Promise<void> => {
+    while (!(await send(gateway, '/metrics')).text.includes(`\n${line}\n`)) await pause(20)
+  }
+  const answers = [begin(first)]
+  await metric('turnpike_provider_in_flight{provider="narrow"} 1')
+  answers.push(begin(second))
+  await metric('turnpike_provider_queued{provider="narrow"} 1')
+  released.resolve()
+  await Promise.all(answers)
+  host.answer(good)
+  const eventsOf = async (traceId: string) => (await spansOf(traceId))[0].events
+  assert.deepEqual(
+    (await eventsOf(second)).map(({ name }) => name),
+    ['turnpike.hold', 'turnpike.queue', 'turnpike.settle'],
+  )
+  const waited = (await eventsOf(second))[1]?.attributes['turnpike.queue.wait_ms']
+  assert.ok(Number(waited) > 0, String(waited))
+  assert.ok((await eventsOf(first)).every(({ name }) => name !== 'turnpike.queue'))
+})
+
+test('the warning of a guardrail’s hook that does not answer has the trace of its request', async () => {
+  const own = await gateway.keyOfNewAccount()
+  const rule = { kind: 'http', action: 'mask', url: 'http://127.0.0.1:9/', stages: ['pre'], fail: 'open' }
+  const { status, text } = await send(gateway, '/v1/guardrails', { key: own, body: { name: 'hook', rules: [rule] } })
+  assert.equal(status, 201, text)
+  const traceId = newTrace()
+  await send(gateway, CHAT, { key: own, body: hello(), headers: from(traceId) })
+  await logged('the hook of a guardrail did not answer')
+  const line =
+    gateway
+      .output()
+      .split('\n')
+      .find((each) => each.includes('did not answer')) ?? ''
+  assert.equal(JSON.parse(line).trace_id, traceId)
+})
+
 test('rejected requests have a span with the code of their error, and their lines of the log have its ID', async () => {
   const unknown = newTrace()
   await send(gateway, CHAT, { key, body: hello({ model: 'nothing' }), headers: from(unknown) })
@@ -187,7 +239,14 @@ test('rejected requests have a span with the code of their error, and their line
   const [rejected] = await spansOf(foreign)
   assert.equal(rejected.name, 'GET /v1/keys')
   assert.equal(rejected.attributes['error.type'], 'invalid_credential')
-  await logged(`"trace_id":"${unknown}"`)
+  await logged(`"trace_id":"${unknown}","code":"model_not_found"`)
+  await logged(`"trace_id":"${unknown}","accountId":`)
+  const lines = gateway
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(unknown))
+  const messages = lines.map((line) => JSON.parse(line).msg)
+  assert.deepEqual(messages.toSorted(), ['request rejected', 'request to a model rejected'])
 })
 
 test('an unsampled parent is not exported, and its requests are logged with its ID', async () => {

@@ -73,6 +73,8 @@ export interface NamedRule<Rule extends GuardrailRule = GuardrailRule> {
 export interface HookQuestion {
   readonly stage: HookStage
   readonly request_id: string
+  /** Absent if the request is not traced. */
+  readonly trace_id?: string | undefined
   readonly key_id: KeyId
   readonly model: string
   /** Texts of the prompt or of the answer, in order. */

@@ -115,7 +115,7 @@ async function holdRecorded(state: PortState, request: HoldRequest, terms: PlanT
     return openHold({ request, terms, nanoUsd, outputTokens, unrecorded: false })
   }
   if (outcome.kind === 'refused') throw paymentRequired(outcome)
-  state.log.error({ id: request.id, outcome }, 'a hold was refused by the database')
+  state.log.error({ id: request.id, trace_id: request.traceId, outcome }, 'a hold was refused by the database')
   throw new GatewayError('internal_error', 'The cost of this request could not be reserved.')
 }
 

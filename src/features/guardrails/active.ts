@@ -126,10 +126,9 @@ export function createHookCaller(input: HookInput): (accountId: AccountId) => Ca
       return verdictOf(await post(input, { accountId, url: rule.url, body, timeoutMs: rule.timeout_ms }), question)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      log.warn(
-        { account: accountId, guardrail, stage: question.stage, reason },
-        'the hook of a guardrail did not answer',
-      )
+      const { stage, request_id: requestId, trace_id } = question
+      const fields = { requestId, trace_id, account: accountId, guardrail, stage, reason }
+      log.warn(fields, 'the hook of a guardrail did not answer')
       return undefined
     }
   }

@@ -148,7 +148,7 @@ export const MAX_REMEMBERED = 10_000
 export function watchCredentialStatuses({ db, now, log }: Input): AttemptWatch {
   const writtenAt = createLruCache<number>(MAX_REMEMBERED)
 
-  return watchAttempts(({ outcome, credentialId: id }, accountId) => {
+  return watchAttempts(({ outcome, credentialId: id }, accountId, trace) => {
     if (id === undefined) return
     const isRefused = outcome === 'credentials' || outcome === 'quota'
     if (!isRefused && outcome !== 'answered') return
@@ -157,7 +157,7 @@ export function watchCredentialStatuses({ db, now, log }: Input): AttemptWatch {
     if (now() - (writtenAt.get(name) ?? Number.NEGATIVE_INFINITY) < WRITE_EVERY_MS) return
     writtenAt.set(name, now())
     return noteStatus(db, { accountId, id }, status).catch((error: unknown) =>
-      log.warn({ err: error, credential: id }, 'the status of a credential was not written'),
+      log.warn({ trace_id: trace?.traceId, err: error, credential: id }, 'the status of a credential was not written'),
     )
   })
 }

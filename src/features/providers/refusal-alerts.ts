@@ -10,6 +10,7 @@ import type { AttemptNote } from '../../domain/completion.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type ProviderRefusedData, REFUSAL_REASONS } from '../../domain/webhook-event.ts'
 import { type AttemptWatch, watchAttempts } from '../../jobs/completion-watch.ts'
+import { traceField } from '../../telemetry/log.ts'
 import type { FeatureDeps, RecordEvent } from '../deps.ts'
 
 /** Time between two alerts of one deployment, in all processes together. */
@@ -33,24 +34,25 @@ export function startRefusalAlerts(input: RefusalAlertsInput): AttemptWatch {
   /** By deployment; the configuration bounds their number. */
   const alertedAt = new Map<string, number>()
 
-  async function alert(refusal: ProviderRefusedData, deployment: string): Promise<void> {
+  async function alert(refusal: ProviderRefusedData, deployment: string, traceId?: string): Promise<void> {
+    const fields = { ...traceField(traceId), ...refusal }
     try {
       if (!(await recordRefusal(input, refusal))) return
-      log.warn({ ...refusal }, 'a provider refuses the gateway; only the operator can fix this')
+      log.warn(fields, 'a provider refuses the gateway; only the operator can fix this')
       wake()
     } catch (error) {
       alertedAt.delete(deployment) // the next refusal tries again
-      log.error({ err: error, ...refusal }, 'the alert of a provider that refuses the gateway was not recorded')
+      log.error({ err: error, ...fields }, 'the alert of a provider that refuses the gateway was not recorded')
     }
   }
 
-  return watchAttempts((note) => {
+  return watchAttempts((note, _accountId, trace) => {
     const refusal = refusalOf(note)
     if (refusal === undefined || isScripted(refusal.provider)) return
     const deployment = JSON.stringify([refusal.provider, refusal.model])
     if (now() - (alertedAt.get(deployment) ?? Number.NEGATIVE_INFINITY) < ALERT_EVERY_MS) return
     alertedAt.set(deployment, now())
-    return alert(refusal, deployment)
+    return alert(refusal, deployment, trace?.traceId)
   })
 }
 

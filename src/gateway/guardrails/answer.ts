@@ -154,6 +154,8 @@ export interface AnswerGuard {
 
 interface GuardedAnswer {
   readonly requestId: string
+  /** Undefined if the request is not traced. */
+  readonly traceId?: string | undefined
   readonly keyId: KeyId
   readonly model: string
 }
@@ -202,10 +204,11 @@ async function askAbout(
   const joined = joinTexts(events)
   const positions = joined.flatMap((event, position) => (textIn(event) ? [position] : []))
   let texts: readonly string[] = positions.map((position) => textIn(joined[position]) ?? '')
-  const { requestId, keyId, model } = answer
+  const { requestId, traceId, keyId, model } = answer
+  const shared = { request_id: requestId, trace_id: traceId, key_id: keyId, model }
   for (const stage of stages) {
     for (const named of guard.hooks[stage]) {
-      texts = await askHook(guard, named, { stage, request_id: requestId, key_id: keyId, model, texts })
+      texts = await askHook(guard, named, { stage, ...shared, texts })
     }
   }
   const replaced = [...joined]

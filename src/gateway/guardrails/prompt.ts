@@ -6,6 +6,7 @@ import { blocked, blockedBy, type Guard } from '../../domain/guardrails/guard.ts
 import { createMasker } from '../../domain/guardrails/matcher.ts'
 import type { HookQuestion, HttpRule, NamedRule } from '../../domain/guardrails/rule.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
+import type { RequestTrace } from '../../domain/trace.ts'
 import { isRecord, textOf } from '../../lib/json.ts'
 
 export interface GuardedBody {
@@ -19,13 +20,15 @@ interface Guarded {
   readonly body: unknown
   readonly caller: Caller
   readonly requestId: string
+  /** Undefined if the request is not traced. */
+  readonly trace?: Pick<RequestTrace, 'context'> | undefined
 }
 
 /**
  * Masks the texts of a prompt. Rejects with `content_blocked`. Large prompts are read in pieces, so that other
  * requests run in between.
  */
-export async function guardPrompt(guard: Guard, { body, caller, requestId }: Guarded): Promise<GuardedBody> {
+export async function guardPrompt(guard: Guard, { body, caller, requestId, trace }: Guarded): Promise<GuardedBody> {
   const texts = textsOf(body)
   checkLength(guard, texts)
   const masked = await maskAll(guard, body, texts)
@@ -33,6 +36,7 @@ export async function guardPrompt(guard: Guard, { body, caller, requestId }: Gua
     model: isRecord(body) ? textOf(body['model']) : '',
     caller,
     requestId,
+    trace,
   })
   const changed = hooked.filter((text, position) => text !== texts[position]).length
   if (changed === 0) return { body, masked: 0 }
@@ -97,11 +101,11 @@ interface Asked extends Omit<Guarded, 'body'> {
   readonly model: string
 }
 
-async function askHooks(guard: Guard, texts: readonly string[], { model, caller, requestId }: Asked) {
+async function askHooks(guard: Guard, texts: readonly string[], { model, caller, requestId, trace }: Asked) {
   let current = texts
+  const shared = { request_id: requestId, trace_id: trace?.context.traceId, key_id: caller.keyId, model }
   for (const named of guard.hooks.pre) {
-    const question = { stage: 'pre', request_id: requestId, key_id: caller.keyId, model, texts: current } as const
-    current = await askHook(guard, named, question)
+    current = await askHook(guard, named, { stage: 'pre', ...shared, texts: current })
   }
   return current
 }

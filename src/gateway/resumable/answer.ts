@@ -222,7 +222,8 @@ async function relay(
     return headersOf(admitted, own)
   }
   const { keepAlive } = admitted.api
-  const relayed = { accountId, id, instanceId, after, headers, keepAlive, signal: over.signal }
+  const traceId = admitted.trace?.context.traceId
+  const relayed = { accountId, id, instanceId, after, headers, keepAlive, signal: over.signal, traceId }
   return await withWake(
     cancellation,
     () => over.abort(),

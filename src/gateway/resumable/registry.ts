@@ -26,6 +26,8 @@ export interface RelayRequest extends StreamReference {
   /** The text that is sent during silences to keep the connection open. */
   readonly keepAlive?: string | undefined
   readonly signal: AbortSignal
+  /** Undefined if the request is not traced. */
+  readonly traceId?: string | undefined
 }
 
 /**

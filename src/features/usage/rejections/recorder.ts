@@ -8,6 +8,7 @@ import { findFirstAccount } from '../../../db/shared-queries.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Rejection } from '../../../domain/rejection.ts'
 import { createLruCache } from '../../../lib/collections.ts'
+import { traceField } from '../../../telemetry/log.ts'
 
 /** Rejections that wait to be written, of all accounts. */
 export const MAX_WAITING = 2_000
@@ -78,14 +79,15 @@ export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput
   return {
     note(rejection) {
       if (closed) return
-      const { caller, requestId, endpoint, status, code } = rejection
+      const { caller, requestId, traceId, endpoint, status, code } = rejection
       timer ??= setTimeout(() => void write(), WRITE_AFTER_MS).unref()
       if (!isWithinRate(caller?.accountId) || waiting.length >= MAX_WAITING) {
         dropped += 1
         return
       }
       const { accountId, keyId } = caller ?? {}
-      log.info({ requestId, accountId, keyId, endpoint, status, code }, 'request to a model rejected')
+      const fields = { requestId, ...traceField(traceId), accountId, keyId, endpoint, status, code }
+      log.info(fields, 'request to a model rejected')
       const { model } = rejection
       const named = model !== undefined && isModel(model) ? model : null
       waiting.push({ ...rowOf(rejection, now()), model: named })
