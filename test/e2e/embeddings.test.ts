@@ -138,6 +138,22 @@ test('hosts receive their own fields and paths, and the client its own form', as
   assert.deepEqual([tokens.status, tokens.code, tokens.param], [422, 'unsupported_content', 'input'])
 })
 
+test('a request that names another embedding model is refused: their vectors cannot be compared', async () => {
+  const calls = provider.calls.length
+  const ask = (models: readonly string[]) =>
+    send(gateway, '/v1/embeddings', {
+      key,
+      body: { model: 'small', input: 'one' },
+      headers: { 'x-turnpike-routing': JSON.stringify({ models }) },
+    })
+  const refused = await ask(['small', 'few'])
+  const { param, message } = errorOf(refused)
+  assert.deepEqual([refused.status, param], [400, 'models[1]'])
+  assert.match(message, /'few'.*vectors cannot be compared/)
+  assert.equal(provider.calls.length, calls)
+  assert.equal((await ask(['small'])).status, 200)
+})
+
 test('token IDs reach the provider as they are', async () => {
   await client.embeddings.create({ model: 'small', input: [5, 6, 7] })
   assert.deepEqual(lastBody()['input'], [[5, 6, 7]])

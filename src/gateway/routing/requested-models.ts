@@ -186,7 +186,7 @@ function configuredFallbacks({ book, caller, kind, now }: ModelRequest, model: M
  * @throws GatewayError for a model that the caller cannot name.
  */
 function listedModels(asked: ModelRequest, first: Named, ids: readonly string[]): readonly Named[] {
-  const { book } = asked
+  const { book, kind } = asked
   const found: Named[] = []
   for (const [at, id] of ids.entries()) {
     const param = `models[${at}]`
@@ -194,7 +194,9 @@ function listedModels(asked: ModelRequest, first: Named, ids: readonly string[])
     if (named === undefined)
       throw new GatewayError('invalid_value', `\`${param}\`: ${unknownText(book, id)}`, { param })
     checkModel(asked, named.model, param)
-    if (!isAmong([first, ...found], named.model)) found.push(named)
+    if (isAmong([first, ...found], named.model)) continue
+    if (kind === 'embedding') throw incomparable(named.model.id, param)
+    found.push(named)
   }
   return found
 }
@@ -205,6 +207,11 @@ function isAmong(found: readonly Named[], model: Model): boolean {
 
 function ownId({ id, aliasOf }: Model): string {
   return aliasOf ?? id
+function incomparable(id: string, param: string): GatewayError {
+  const message = `\`${param}\`: '${id}' cannot answer in place of another embedding model, since their vectors cannot be compared.`
+  return new GatewayError('invalid_value', message, { param })
+}
+
 }
 
 function unknownText(book: ModelBook, id: string): string {
