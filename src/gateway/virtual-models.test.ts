@@ -217,6 +217,7 @@ test('candidates that lack a capability, have no price or are shut down are skip
   assert.equal((await mix({}, { models: gone }).ask()).hosts, 'b')
   const none = await mix({}, { models: [modelAt('a', { deprecationDate: '2020-01-01' })] }).ask()
   assert.deepEqual([none.error?.status, none.error?.code], [400, 'no_candidates'])
+  assert.match(none.error?.message ?? '', /'mix'/)
 })
 
 test('at most 11 models may answer one request [limit: answering-models]', async () => {
@@ -233,6 +234,54 @@ test('`models` after a virtual model, and a virtual model among them, are tried 
   for (const name of NAMES) failing.add(name)
   assert.equal((await ask({ models: ['c', 'a'] })).hosts, 'abc')
   assert.equal((await ask({ model: 'c', models: ['mix'] })).hosts, 'cab')
+})
+
+test('`:floor` and `:nitro` replace strategy and stickiness', async () => {
+  const models = NAMES.map((id, at) => modelAt(id, { price: { inputMicroUsd: 300 - at, outputMicroUsd: 100 } }))
+  const { ask, input } = mix({ strategy: 'priority', sticky: 'conversation' }, { models })
+  for (const each of candidatesOf(models[1] ?? assert.fail(), input).candidates)
+    record(each.deployment.measurements.speed, 10, 0)
+  assert.equal((await ask()).hosts, 'a')
+  assert.equal((await ask({ model: 'mix:floor' })).hosts, 'c')
+  assert.equal((await ask({ model: 'mix:nitro' })).hosts, 'b')
+  assert.equal((await ask()).hosts, 'a', 'the conversation is where it was')
+})
+
+test('for any prices, speeds and failures the order of a suffix equals that of a naive reference', async () => {
+  const of = fc.record({
+    input: fc.integer({ min: 1, max: 5 }),
+    output: fc.integer({ min: 1, max: 5 }),
+    speed: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+    fails: fc.boolean(),
+  })
+  const strategy = fc.constantFrom('priority' as const, 'weighted' as const, 'cheapest' as const, 'fastest' as const)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(of, { minLength: 3, maxLength: 3 }),
+      fc.constantFrom(':floor', ':nitro'),
+      strategy,
+      async (facts, suffix, own) => {
+        const models = NAMES.map((id, at) => {
+          const { input = 1, output = 1 } = facts[at] ?? {}
+          return modelAt(id, { price: { inputMicroUsd: input * 4, outputMicroUsd: output * 4 } })
+        })
+        const { ask, failing, input } = mix({ strategy: own }, { models })
+        const named = facts.map((each, at) => ({ ...each, name: NAMES[at] ?? '' }))
+        for (const [at, { name, fails, speed }] of named.entries()) {
+          if (fails) failing.add(name)
+          for (const { deployment: measured } of candidatesOf(models[at] ?? assert.fail(), input).candidates)
+            if (speed !== undefined) record(measured.measurements.speed, 10 ** speed, 0)
+        }
+        const dearness = (each: (typeof named)[number]): number =>
+          suffix === ':floor' ? 3 * each.input + each.output : -(each.speed ?? 0)
+        const order = [...named].sort((x, y) => dearness(x) - dearness(y))
+        const answering = order.findIndex(({ fails }) => !fails)
+        const expected = order.slice(0, answering < 0 ? order.length : answering + 1).map(({ name }) => name)
+        assert.equal((await ask({ model: `mix${suffix}` })).hosts, expected.join(''))
+      },
+    ),
+    { numRuns: 300 },
+  )
 })
 
 test('for any weights the order of a draw is a permutation with weight 0 last', () => {

@@ -127,7 +127,7 @@ function expanded({ book, caller, request, routing, kind, now }: ModelRequest, a
   const named: Named[] = []
   let stickyKey: string | undefined
   for (const [at, each] of all.entries()) {
-    const { virtual } = each.model
+    const virtual = sortedAs(each)
     if (virtual === undefined) {
       if (!isAmong(named, each.model)) named.push(each)
       continue
@@ -143,7 +143,13 @@ function expanded({ book, caller, request, routing, kind, now }: ModelRequest, a
   return { named, stickyKey }
 }
 
-/** The sort order of deployments that the suffix of an ID requests. */
+/** Returns the virtual model, whose strategy a suffix of its ID replaces. Undefined for other models. */
+function sortedAs({ model: { virtual }, sort }: Named): VirtualModel | undefined {
+  if (virtual === undefined || sort === undefined) return virtual
+  return { ...virtual, strategy: sort.by === 'price' ? 'cheapest' : 'fastest', sticky: 'none' }
+}
+
+/** The sort order of deployments that the suffix of an ID requests; of a virtual model, also of its candidates. */
 const SUFFIXES: Readonly<Record<string, RequestedSort>> = {
   ':floor': { by: 'price', acrossModels: false },
   ':nitro': { by: 'throughput', acrossModels: false },
@@ -201,17 +207,17 @@ function listedModels(asked: ModelRequest, first: Named, ids: readonly string[])
   return found
 }
 
+function incomparable(id: string, param: string): GatewayError {
+  const message = `\`${param}\`: '${id}' cannot answer in place of another embedding model, since their vectors cannot be compared.`
+  return new GatewayError('invalid_value', message, { param })
+}
+
 function isAmong(found: readonly Named[], model: Model): boolean {
   return found.some((each) => ownId(each.model) === ownId(model))
 }
 
 function ownId({ id, aliasOf }: Model): string {
   return aliasOf ?? id
-function incomparable(id: string, param: string): GatewayError {
-  const message = `\`${param}\`: '${id}' cannot answer in place of another embedding model, since their vectors cannot be compared.`
-  return new GatewayError('invalid_value', message, { param })
-}
-
 }
 
 function unknownText(book: ModelBook, id: string): string {
