@@ -26,6 +26,7 @@ import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { responsesApi } from '../protocols/openai-responses/client/index.ts'
 import { readProvider } from '../protocols/routing-fields.ts'
 import { resolveProvider } from '../providers/index.ts'
+import type { Transport } from '../providers/provider.ts'
 import { createGateway } from './pipeline.ts'
 import { candidatesOf } from './routing/candidates.ts'
 import type { RoutingPolicy, RoutingSettings } from './routing/health.ts'
@@ -351,8 +352,18 @@ interface Drawn {
   })[]
   readonly provider: Record<string, unknown>
   readonly stream: boolean
+  /** Whether the request has a parameter that the providers of `SEEDLESS` drop. */
+  readonly seed: boolean
 }
 
+const SEEDLESS = ['b', 'd']
+/** Of a network on which some providers drop a parameter. */
+const upstreamsOn = (transport: Transport): UpstreamProvider[] =>
+  NAMES.map((name) =>
+    upstreamOf({ transport, name, ...(SEEDLESS.includes(name) && { protocol: openaiChat({ dropped: ['seed'] }) }) }),
+  )
+
+const usd = fc.constantFrom<number | string>(0.5, 1, '1', 1.5, '2', 3)
 const names = fc.uniqueArray(fc.constantFrom(...NAMES, 'zz', 'B', 'c/fast'), { maxLength: 4 })
 const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined })
 const drawn: fc.Arbitrary<Drawn> = fc.record({
@@ -380,17 +391,23 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
       data_collection: fc.constantFrom('allow', 'deny'),
       zdr: fc.boolean(),
       regions: fc.uniqueArray(fc.constantFrom('eu', 'eu-west', 'moon'), { minLength: 1 }),
+      max_price: fc.record({ prompt: usd, output: usd, request: usd }, { requiredKeys: [] }),
+      require_parameters: fc.boolean(),
     },
     { requiredKeys: [] },
   ),
   stream: fc.boolean(),
+  seed: fc.boolean(),
 })
 
 /** The rules of docs/routing.md, word by word. */
-function naive({ deployments, provider }: Drawn): string[] {
+function naive({ deployments, provider, seed }: Drawn): string[] {
   const means = (list: unknown, name: string): number =>
     (list as string[]).findIndex((each) => each.toLowerCase().split('/')[0] === name)
   const { order, only, ignore, sort, allow_fallbacks: fallbacks, data_collection: data, zdr, regions } = provider
+  const max = (provider['max_price'] ?? {}) as { readonly prompt?: number | string; readonly output?: number | string }
+  // A dollar a million tokens of the prompt, and two of the answer.
+  if (Number(max.prompt ?? 9) < 1 || Number(max.output ?? 9) < 2) return []
   let left = [...deployments].sort((x, y) => x.priority - y.priority)
   if (only !== undefined) left = left.filter((each) => means(only, each.provider) >= 0)
   if (ignore !== undefined) left = left.filter((each) => means(ignore, each.provider) < 0)
@@ -400,6 +417,7 @@ function naive({ deployments, provider }: Drawn): string[] {
     const parents = (region = ''): string[] => (region === 'eu-west' ? ['eu', region] : [region])
     left = left.filter(({ region }) => parents(region).some((each) => (regions as string[]).includes(each)))
   }
+  if (provider['require_parameters'] === true && seed) left = left.filter((each) => !SEEDLESS.includes(each.provider))
   const score = (each: Drawn['deployments'][number]): number =>
     sort === 'latency'
       ? (each.latency ?? 1e12)
@@ -423,9 +441,12 @@ function isDetermined({ deployments, provider }: Drawn): boolean {
   return new Set(deployments.map(({ priority }) => priority)).size === deployments.length
 }
 
+/** A draw that explores nothing, and by which backoffs are short. */
+const ORDINARY = EXPLORED_SHARE + 0.01
+
 /** The model, with its deployments measured as drawn. */
 function measured({ deployments }: Drawn, upstreams: readonly UpstreamProvider[]) {
-  const health = healthOf({ random: () => 0.5 })
+  const health = healthOf({ random: () => ORDINARY })
   const model = modelOf({ deployments }) as Model & { price: NonNullable<Model['price']> }
   const input = { health, provider: (name: string) => upstreams.find((upstream) => upstream.name === name) }
   for (const candidate of candidatesOf(model, input).candidates) {
@@ -438,16 +459,15 @@ function measured({ deployments }: Drawn, upstreams: readonly UpstreamProvider[]
 }
 
 test('for any candidates, facts and preferences the order equals that of a naive reference', () => {
-  const { transport } = playNetwork(() => ({}))
-  const upstreams = NAMES.map((name) => upstreamOf({ transport, name }))
+  const upstreams = upstreamsOn(playNetwork(() => ({})).transport)
   fc.assert(
     fc.property(drawn, (each) => {
-      const { provider, stream } = each
+      const { provider, stream, seed } = each
       fc.pre(isDetermined(each))
       const { model, input } = measured(each, upstreams)
       const { preferences } = readProvider(provider, 'provider')
       const { accountId } = callerOf()
-      const request = requestOf({ stream })
+      const request = requestOf({ stream, ...(seed && { seed: 1 }) })
       const expected = naive(each)
       const route = (): string[] =>
         preferredRoute({ accountId, model, request, preferences }, input).candidates.map(
@@ -460,41 +480,81 @@ test('for any candidates, facts and preferences the order equals that of a naive
   )
 })
 
-test('for any failures the calls follow that order up to the first answer, which alone is charged', async () => {
-  const failing = fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 5 })
+/** Answers of a failing provider, with the code for the client if it is the last. */
+const FAULTS = {
+  error: { script: refusal(500), code: 'provider_error' },
+  broken: { script: { head: new Error('reset') }, code: 'provider_error' },
+  unreadable: { script: { headers: { 'content-type': 'text/html' }, body: ['<html>'] }, code: 'provider_error' },
+  busy: { script: refusal(503, undefined, { 'retry-after': '60' }), code: 'provider_error' },
+  limited: { script: refusal(429, undefined, { 'retry-after': '60' }), code: 'provider_rate_limited' },
+  unknown: { script: refusal(404), code: 'provider_error' },
+  credential: { script: refusal(401), code: 'provider_credentials' },
+  invalid: { script: refusal(400), code: 'provider_rejected' },
+} satisfies Readonly<Record<string, { readonly script: Script; readonly code: string }>>
+type Fault = keyof typeof FAULTS
+
+interface Expected {
+  readonly called: readonly string[]
+  readonly answering: string | undefined
+  readonly code: string | undefined
+}
+
+/** Calls round by round: those that may soon answer again, until one answers or the attempts are used up. */
+function naiveCalls(order: readonly string[], faults: ReadonlyMap<string, Fault>, maxAttempts: number): Expected {
+  const called: string[] = []
+  let counted = 0
+  let code = 'no_candidates'
+  for (let round = order; round.length > 0; ) {
+    for (const name of round) {
+      called.push(name)
+      const fault = faults.get(name)
+      if (fault === undefined) return { called, answering: name, code: undefined }
+      code = FAULTS[fault].code
+      if (fault !== 'credential') counted += 1
+      if (fault === 'invalid' || counted >= maxAttempts) return { called, answering: undefined, code }
+    }
+    round = round.filter((name) => ['error', 'broken', 'unreadable'].includes(faults.get(name) ?? ''))
+  }
+  return { called, answering: undefined, code }
+}
+
+test('for any failures the calls equal those of a naive reference, and only the answer is charged', async () => {
+  const kinds = Object.keys(FAULTS) as Fault[]
+  const failing = fc.array(fc.option(fc.constantFrom(...kinds), { nil: undefined, freq: 4 }), {
+    minLength: NAMES.length,
+    maxLength: NAMES.length,
+  })
   await fc.assert(
-    fc.asyncProperty(drawn, failing, async (each, failures) => {
+    fc.asyncProperty(drawn, failing, fc.integer({ min: 1, max: 7 }), async (each, failures, maxAttempts) => {
       fc.pre(isDetermined(each))
-      const isDown = (name: string): boolean => failures.includes(name)
-      const network = playNetwork(({ url }): Script => (isDown(new URL(url).hostname[0] ?? '') ? refusal(503) : good))
-      const upstreams = NAMES.map((name) => upstreamOf({ transport: network.transport, name }))
+      const faults = new Map(NAMES.flatMap((name, at) => (failures[at] ? [[name, failures[at]]] : [])))
+      const network = playNetwork(({ url }): Script => {
+        const fault = faults.get(new URL(url).hostname[0] ?? '')
+        return fault === undefined ? good : FAULTS[fault].script
+      })
+      const upstreams = upstreamsOn(network.transport)
       const { health, model } = measured(each, upstreams)
-      const order = naive(each)
       const { ports, records } = testPorts({ upstreams, models: [model], health })
-      // One round: later ones repeat the order, after a wait.
-      const maxAttempts = Math.max(1, order.length)
       const completing = createGateway(ports, () => ({ maxAttempts })).complete(
-        incomingOf(chat({ provider: each.provider })),
+        incomingOf(chat({ provider: each.provider, ...(each.seed && { seed: 1 }) })),
         testClient(),
       )
       const error = await completing.then(
         () => undefined,
         (thrown: unknown) => (thrown as GatewayError).code,
       )
-      const called = network.hosts().map((host) => host[0] ?? '')
-      const answering = order.find((name) => !isDown(name))
-      if (answering === undefined) {
-        assert.deepEqual(called, order)
-        assert.equal(error, order.length === 0 ? 'no_candidates' : 'provider_error')
-      } else {
-        assert.deepEqual(called, order.slice(0, order.indexOf(answering) + 1))
-        assert.deepEqual(
-          records.map(({ provider, status, costNanoUsd }) => [provider, status, costNanoUsd > 0n]),
-          [[answering, 'completed', true]],
-        )
-      }
+      const { called, answering, code } = naiveCalls(naive(each), faults, maxAttempts)
+      assert.deepEqual(
+        network.hosts().map((host) => host[0]),
+        called,
+      )
+      assert.equal(error, code)
+      assert.deepEqual(
+        records.filter(({ costNanoUsd }) => costNanoUsd > 0n).map(({ provider, status }) => [provider, status]),
+        answering === undefined ? [] : [[answering, 'completed']],
+      )
     }),
-    { numRuns: 200 },
+    { numRuns: 300 },
   )
 })
 

@@ -71,10 +71,17 @@ function keptOf(preferred: Preferred, list: CandidateList): readonly Candidate[]
   const excludes = exclusionFor(preferred)
   const kept = candidates.filter((candidate) => excludes(candidate) === undefined)
   if (kept.length > 0) return kept
-  throw noneLeft(
-    model,
-    candidates.map((each) => [each.upstream.name, excludes(each)] as const),
-  )
+  const excluded = candidates.map((each) => [each.upstream.name, excludes(each)] as const)
+  const wanted = [...(only ?? []), ...(allowFallbacks === false ? (order ?? []) : [])]
+  throw noneLeft(model, excluded, unmatched(wanted, candidates))
+}
+
+/** Returns the names that are of no provider of the model. */
+function unmatched(names: readonly string[], candidates: readonly Candidate[]): readonly string[] {
+  return names.filter((name) => {
+    const ranks = ranksOf([name])
+    return candidates.every((each) => rankIn(ranks, each) === undefined)
+  })
 }
 
 /** Returns the candidates that satisfy the policies. */
@@ -184,10 +191,16 @@ function ownFirst(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...candidates.filter(isOwn), ...candidates.filter((candidate) => !isOwn(candidate))]
 }
 
-function noneLeft({ id }: Model, excluded: readonly (readonly [name: string, by: string | undefined])[]): GatewayError {
+function noneLeft(
+  { id }: Model,
+  excluded: readonly (readonly [name: string, by: string | undefined])[],
+  unknown: readonly string[],
+): GatewayError {
   const reasons = excluded.slice(0, 5).map(([name, by]) => `'${name}' by \`provider.${by}\``)
   const more = excluded.length > 5 ? ` and ${excluded.length - 5} more` : ''
-  const message = `No provider of the model '${id}' matches the request's preferences; excluded: ${reasons.join(', ')}${more}.`
+  const named = unknown.slice(0, 5).map((name) => `'${name.slice(0, 100)}'`)
+  const none = named.length === 0 ? '' : ` The model has no provider ${named.join(', ')}.`
+  const message = `No provider of the model '${id}' matches the request's preferences; excluded: ${reasons.join(', ')}${more}.${none}`
   return new GatewayError('no_candidates', message, { param: 'provider' })
 }
 
