@@ -16,10 +16,10 @@ test('no log is no text, and the other way round', () => {
   assert.equal(parseAttemptLog(null), undefined)
 })
 
-test('of many calls the newest ten are kept, and of a name 200 characters [limit: attempt-log]', () => {
-  const log = Array.from({ length: 25 }, (_, index) => note({ startedMs: index, model: 'm'.repeat(9_000) }))
+test('of many calls the newest 128 are kept, and of a name 200 characters [limit: attempt-log]', () => {
+  const log = Array.from({ length: 143 }, (_, index) => note({ startedMs: index, model: 'm'.repeat(9_000) }))
   const kept = parseAttemptLog(attemptLogText(log) ?? null) ?? []
-  assert.deepEqual([kept.length, kept[0]?.startedMs, kept[9]?.startedMs, kept[0]?.model.length], [10, 15, 24, 200])
+  assert.deepEqual([kept.length, kept[0]?.startedMs, kept[127]?.startedMs, kept[0]?.model.length], [128, 15, 142, 200])
 })
 
 test('nothing but the six fields is kept', () => {

@@ -112,7 +112,7 @@ export interface CompletionRecord {
   readonly firstByteMs: number | undefined
   /** Calls made to providers. */
   readonly attempts: number
-  /** The latest 10 outcomes, if there was more than one call or a failed one. */
+  /** The outcomes in order, if there was more than one call or a failed one. */
   readonly attemptLog: readonly AttemptNote[] | undefined
   readonly clientRequestId: string | undefined
   /** Absent for chat completions. */
@@ -125,8 +125,8 @@ export interface CompletionRecord {
   readonly requestId?: string | undefined
 }
 
-/** The newest notes are kept. */
-const MAX_NOTES = 10
+/** The newest notes are kept: more than 11 models with 10 attempts each, refused credentials aside, make. */
+const MAX_NOTES = 128
 /** The length of a provider's or model's name, which the configuration does not limit. */
 const MAX_NAME_LENGTH = 200
 

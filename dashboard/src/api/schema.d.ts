@@ -4503,7 +4503,7 @@ export interface operations {
                             first_byte_ms: number | null;
                             /** @description Number of calls to providers. */
                             attempts: number;
-                            /** @description The newest 10 calls, in order. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown. */
+                            /** @description The calls, in order; of more than 128 the newest. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown. */
                             attempt_log: {
                                 /** @description Name of the called provider in the configuration. */
                                 provider: string;
@@ -4663,7 +4663,7 @@ export interface operations {
                         first_byte_ms: number | null;
                         /** @description Number of calls to providers. */
                         attempts: number;
-                        /** @description The newest 10 calls, in order. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown. */
+                        /** @description The calls, in order; of more than 128 the newest. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown. */
                         attempt_log: {
                             /** @description Name of the called provider in the configuration. */
                             provider: string;

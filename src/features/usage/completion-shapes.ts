@@ -171,7 +171,7 @@ const CompletionView = Type.Object({
   attempts: Type.Integer({ description: 'Number of calls to providers.' }),
   attempt_log: Type.Array(AttemptView, {
     description:
-      'The newest 10 calls, in order. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown.',
+      'The calls, in order; of more than 128 the newest. A single successful call is derived from the completion: with the model’s ID, and the time to the first byte of the whole request. Empty: unknown.',
   }),
   client_request_id: nullable<string>('string', 'Name that the client gave to its request. Null: none.'),
   agent_id: nullable<string>('string', 'The agent that made the request. Null: none.'),
