@@ -2,11 +2,13 @@
  * An API that clients call: how its requests become a `ChatRequest`, and how answers and errors are rendered. The
  * pipeline and the ledger do not know which one a client uses.
  */
-import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
+import type { ChatEvent, ChatRequest, ToolCallEvent, Usage } from '../domain/chat.ts'
 import type { RecordedApi } from '../domain/completion.ts'
 import { type GatewayError, renderErrorBody } from '../domain/errors.ts'
 import { brokenEnd } from '../domain/kept-events.ts'
 import type { ModelKind } from '../domain/model.ts'
+import { isRecord, parseJson } from '../lib/json.ts'
+import { brokenAnswer } from './protocol.ts'
 
 /** Identifies an answer, in each of its chunks too. */
 export interface AnswerHead {
@@ -92,6 +94,78 @@ export interface ClientApi {
   renderBroken(end: BrokenStream): string
   /** Fills silences of a stream: a whole event or comment. Absent: a comment. */
   readonly keepAlive?: string
+}
+
+/** The characters of calls that wait for another one to end; a call itself counts as `CALL_SIZE`. */
+const MAX_WAITING_CALLS = 1024 * 1024
+const CALL_SIZE = 100
+
+/** Passes on the events of an answer so that its tool calls follow one another. */
+export interface CallSequence {
+  push(event: ChatEvent): void
+  /** Passes on the calls that wait. */
+  end(): void
+}
+
+/**
+ * For streams whose parts come one after another, while providers may interleave the pieces of parallel calls. A call
+ * that begins before the arguments of the current one are complete waits until the answer goes on with something else.
+ * @param next Receives the events. @throws ProviderError from `push` if too much waits.
+ */
+export function createCallSequence(next: (event: ChatEvent) => void): CallSequence {
+  let current = -1
+  let text = ''
+  let isEnded = true
+  let size = 0
+  const waiting = new Map<number, ToolCallEvent>()
+  const begin = ({ toolIndex, arguments: piece }: ToolCallEvent): void => {
+    current = toolIndex
+    text = piece
+    isEnded = false
+  }
+  const wait = (event: ToolCallEvent): void => {
+    const { toolIndex, arguments: piece } = event
+    const before = waiting.get(toolIndex)
+    size += piece.length + (before === undefined ? CALL_SIZE : 0)
+    if (size > MAX_WAITING_CALLS) throw brokenAnswer('The provider interleaves tool calls that are too large.')
+    waiting.set(toolIndex, before === undefined ? event : { ...before, arguments: before.arguments + piece })
+  }
+  const end = (): void => {
+    if (waiting.size === 0) return
+    for (const event of waiting.values()) {
+      begin(event)
+      next(event)
+    }
+    waiting.clear()
+    size = 0
+  }
+  return {
+    push(event) {
+      if (event.type === 'tool-call') {
+        const { toolIndex, arguments: piece } = event
+        if (toolIndex > current) {
+          if (waiting.size > 0 || !(isEnded || isRecord(parseJson(text)))) return wait(event)
+          begin(event)
+        } else if (toolIndex === current) text += piece
+        else if (piece === '') return
+      } else if (endsCall(event)) {
+        end()
+        isEnded = true
+      }
+      next(event)
+    },
+    end,
+  }
+}
+
+/** Returns whether an event begins another part of the answer, or ends it. */
+function endsCall(event: ChatEvent): boolean {
+  if (event.type === 'usage' || event.type === 'extension') return false
+  return event.type === 'finish' || event.type === 'native' || event.type === 'reasoning' || textIn(event) !== ''
+}
+
+function textIn(event: ChatEvent): string {
+  return event.type === 'text' || event.type === 'refusal' ? event.text : ''
 }
 
 /** The conventions that OpenAI's APIs share. */

@@ -4,7 +4,7 @@
  */
 import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../../domain/chat.ts'
 import type { Json } from '../../../lib/json.ts'
-import type { AnswerStream, Bill, StreamStart } from '../../client-api.ts'
+import { type AnswerStream, type Bill, createCallSequence, type StreamStart } from '../../client-api.ts'
 import { brokenAnswer } from '../../protocol.ts'
 import { createEnding, type Ending, messageId, otherUsage, pageCitations, renderUsage } from './answer.ts'
 
@@ -42,15 +42,24 @@ export function createMessageStream(start: StreamStart): AnswerStream {
     usage: {},
     others: {},
   }
+  let text = ''
+  const calls = createCallSequence((event) => {
+    text += renderEvent(state, event)
+  })
   return {
     push(event) {
       ending.push(event)
-      return renderEvent(state, event)
+      if (event.type === 'native' && event.protocol !== 'anthropic') return ''
+      text = ''
+      calls.push(event)
+      return text
     },
     close(bill) {
+      text = ''
+      calls.end()
       const contexts = ending.contextBlocks().map((block) => wholeBlock(state, block))
       const end = eventText('message_delta', endOf(state, bill))
-      return begin(state) + contexts.join('') + closeBlock(state) + end + eventText('message_stop', {})
+      return text + begin(state) + contexts.join('') + closeBlock(state) + end + eventText('message_stop', {})
     },
   }
 }
@@ -66,7 +75,7 @@ function renderEvent(state: State, event: ChatEvent): string {
     case 'tool-call':
       return renderToolCall(state, event)
     case 'native':
-      return event.protocol === 'anthropic' ? renderNative(state, event) : ''
+      return renderNative(state, event)
     case 'extension':
       return event.field === 'annotations' ? renderPages(state, event.value) : ''
     case 'usage':
@@ -123,7 +132,7 @@ function renderReasoning(
 
 const NO_ARGUMENTS = '{}'
 
-/** Blocks are sequential, so a call must be complete before the next one begins. */
+/** The sequence of calls ensures that a call is complete before the next one begins. */
 function renderToolCall(state: State, { toolIndex, id, name, arguments: input }: ToolCallEvent): string {
   let text = ''
   if (toolIndex > state.toolIndex) {

@@ -4,6 +4,7 @@
  */
 import type { ChatEvent, ExtensionEvent, FinishReason, NativeEvent, ToolCallEvent } from '../../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
+import { createCallSequence } from '../../client-api.ts'
 import { encodeContext } from '../../opaque-context.ts'
 import { readLogprobs } from '../../openai-chat/client/answer.ts'
 import { brokenAnswer } from '../../protocol.ts'
@@ -116,11 +117,15 @@ export function createOutput(input: OutputInput): Output {
     finish: undefined,
     isEnded: false,
   }
+  const calls = createCallSequence((event) => pushEvent(state, event))
   return {
-    push: (event) => pushEvent(state, event),
+    push(event) {
+      if (event.type !== 'native' || event.protocol === 'openai-responses') calls.push(event)
+    },
     end() {
       if (state.isEnded) return
       state.isEnded = true
+      calls.end()
       closeItem(state, state.finish === 'length' || state.finish === 'content_filter' ? 'incomplete' : 'completed')
       addContext(state)
     },
@@ -147,7 +152,7 @@ function pushEvent(state: State, event: ChatEvent): void {
       keepExtension(state, event)
       break
     case 'native':
-      if (event.protocol === 'openai-responses') readNative(state, event)
+      readNative(state, event)
       break
     case 'finish':
       state.finish = event.reason
@@ -355,7 +360,7 @@ function hasPlainReasoning(context: unknown): boolean {
 
 const PREFIXES = { function: 'fc', custom: 'ctc', local_shell: 'lsh' } as const
 
-/** Items come one after another, so a call must be whole before the next one begins. */
+/** The sequence of calls ensures that a call is complete before the next one begins. */
 const NO_ARGUMENTS = '{}'
 
 function addCall(state: State, event: ToolCallEvent): void {
