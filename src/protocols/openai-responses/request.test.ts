@@ -8,7 +8,9 @@ import type { ChatRequest } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { openai } from '../../providers/openai.ts'
 import { parseChatRequest } from '../openai-chat/client/request.ts'
+import { droppedNativeFields } from '../parameters.ts'
 import type { RenderTarget } from '../protocol.ts'
+import { responsesApi } from './client/index.ts'
 import { openaiResponses } from './index.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are any JSON
@@ -26,6 +28,18 @@ function sent(body: object, target: Partial<RenderTarget> = {}, protocol = codec
   })
   return { ...JSON.parse(text), warnings }
 }
+
+test('members of `reasoning` and `text` that the translation does not read are named', () => {
+  const asked = responsesApi.parse({
+    model: 'm',
+    input: 'Hi',
+    reasoning: { effort: 'low', summary: 'auto', context: 'x', mode: null },
+    text: { verbosity: 'low', made_up: 1, format: { type: 'json_schema', name: 'n', schema: {}, examples: [1] } },
+  })
+  const names = ['reasoning.context', 'text.made_up', 'text.format.examples']
+  assert.deepEqual(droppedNativeFields(asked, 'openai'), names)
+  assert.deepEqual(droppedNativeFields(asked, 'openai-responses'), [])
+})
 
 function refused(body: object, target: Partial<RenderTarget> = {}, protocol = codec): string | undefined {
   try {

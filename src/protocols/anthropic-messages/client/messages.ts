@@ -19,7 +19,7 @@ export function readConversation({ system, messages }: Json, findings: Findings)
     const blocks = blocksAt(message['content'], `${path}.content`, findings)
     if (role === 'assistant') return [readAssistant(blocks, `${path}.content`, findings)]
     if (role === 'system')
-      return [{ role, content: blocks.map((block, at) => readText(block, `${path}.content[${at}]`)) }]
+      return [{ role, content: blocks.map((block, at) => readText(block, `${path}.content[${at}]`, findings)) }]
     return readUser(blocks, `${path}.content`, findings)
   })
   return [...readSystem(system, findings), ...read]
@@ -27,7 +27,7 @@ export function readConversation({ system, messages }: Json, findings: Findings)
 
 function readSystem(system: unknown, findings: Findings): object[] {
   if (system === undefined) return []
-  const parts = blocksAt(system, 'system', findings).map((block, at) => readText(block, `system[${at}]`))
+  const parts = blocksAt(system, 'system', findings).map((block, at) => readText(block, `system[${at}]`, findings))
   return parts.length === 0 ? [] : [{ role: 'system', content: parts }]
 }
 
@@ -40,9 +40,19 @@ function blocksAt(content: unknown, path: string, findings: Findings): readonly 
   return blocks
 }
 
-function readText(block: Json, path: string): object {
+function readText(block: Json, path: string, findings: Findings): object {
   oneOf(block['type'], `${path}.type`, ['text'])
+  noteOthers(findings, block, TEXT_FIELDS)
   return { type: 'text', text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
+}
+
+const TEXT_FIELDS: ReadonlySet<string> = new Set(['type', 'text', 'cache_control'])
+const CALL_FIELDS: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input'])
+const RESULT_FIELDS: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control'])
+const PART_FIELDS: Readonly<Record<'image' | 'document' | 'search_result', ReadonlySet<string>>> = {
+  image: new Set(['type', 'source', 'cache_control']),
+  document: new Set(['type', 'source', 'title', 'context', 'citations', 'cache_control']),
+  search_result: new Set(['type', 'source', 'title', 'content', 'cache_control']),
 }
 
 /** The mark that ends the cached part of the prompt. */
@@ -68,7 +78,9 @@ const ERROR_PREFIX = 'Error: '
 /** Prefixes an error result with `Error:` unless its text has it. A cache mark moves to the last part. */
 function readResult(block: Json, path: string, findings: Findings): object {
   const { tool_use_id: id, content, is_error: failed } = block
+  noteOthers(findings, block, RESULT_FIELDS)
   const blocks = isAbsent(content) ? [] : blocksAt(content, `${path}.content`, findings)
+  if (blocks.length === 0) noteMark(findings, block)
   const parts = blocks.map((part, at) => readPart(part, `${path}.content[${at}]`, findings))
   const marked = withCacheMark(failed === true ? withErrorMark(parts) : parts, block)
   return {
@@ -102,14 +114,19 @@ function isPlainText(part: Part): boolean {
 
 function readPart(block: Json, path: string, findings: Findings): Part {
   const type = stringAt(block['type'], `${path}.type`)
-  if (type === 'text') return { type, text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
+  if (type === 'text') {
+    noteOthers(findings, block, TEXT_FIELDS)
+    return { type, text: stringAt(block['text'], `${path}.text`), ...cacheOf(block) }
+  }
   if (type === 'search_result') {
+    noteOthers(findings, block, PART_FIELDS[type])
     return { type: 'text', text: searchResultText(block, path, findings), ...cacheOf(block) }
   }
   if (type !== 'image' && type !== 'document') return readForeign(block, `${path}.type`, findings)
   const source = objectAt(block['source'], `${path}.source`)
   const sourceType = stringAt(source['type'], `${path}.source.type`)
   if (!SOURCES[type].includes(sourceType)) return readForeign(block, `${path}.source.type`, findings)
+  noteOthers(findings, block, PART_FIELDS[type])
   if (type === 'image') {
     return { type: 'image_url', image_url: { url: imageUrl(source, `${path}.source`) }, ...cacheOf(block) }
   }
@@ -185,7 +202,7 @@ function titled(title: string | undefined, text: string): string {
  */
 
 interface Draft {
-  readonly texts: string[]
+  readonly parts: TextPart[]
   readonly calls: object[]
   /** The entries in the order of the blocks. */
   readonly entries: ContextEntry[]
@@ -195,26 +212,43 @@ interface Draft {
   readonly findings: Findings
 }
 
+interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  readonly cache_control?: unknown
+}
+
 /** @returns A message of a chat completion, which its own checks have not seen. */
 function readAssistant(blocks: readonly Json[], path: string, findings: Findings): object {
-  const draft: Draft = { texts: [], calls: [], entries: [], contexts: {}, reasoning: [], findings }
+  const draft: Draft = { parts: [], calls: [], entries: [], contexts: {}, reasoning: [], findings }
   for (const [at, block] of blocks.entries()) readBlock(draft, block, `${path}[${at}]`)
-  const { texts, calls, entries, contexts } = draft
+  const { parts, calls, entries, contexts } = draft
+  const content = readAnswerText(draft)
   if (entries.some(({ type }) => type === 'thinking' || type === 'redacted_thinking')) {
     Object.assign(contexts, contextWith(entries))
   }
   const reasoning = draft.reasoning.join('')
   return {
     role: 'assistant',
-    content: texts.length === 0 && calls.length > 0 ? null : texts.join(''),
+    content: parts.length === 0 && calls.length > 0 ? null : content,
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(Object.keys(contexts).length > 0 && { provider_context: contexts }),
   }
 }
 
+/** One text, to which positions in a provider's context refer; parts only where one of them ends a cached prompt. */
+function readAnswerText({ parts, contexts, findings }: Draft): string | readonly TextPart[] {
+  const text = parts.map((part) => part.text).join('')
+  const marked = parts.find((part) => part.cache_control !== undefined)
+  if (marked === undefined) return text
+  if (Object.keys(contexts).length === 0) return parts.filter((part) => part.text !== '')
+  noteMark(findings, { ...marked })
+  return text
+}
+
 function readBlock(draft: Draft, block: Json, path: string): void {
-  const { texts, calls, entries } = draft
+  const { parts, calls, entries, findings } = draft
   const type = stringAt(block['type'], `${path}.type`)
   switch (type) {
     case 'thinking':
@@ -227,18 +261,20 @@ function readBlock(draft: Draft, block: Json, path: string): void {
       const id = stringAt(block['id'], `${path}.id`)
       const name = stringAt(block['name'], `${path}.name`)
       const input = JSON.stringify(objectAt(block['input'], `${path}.input`))
+      noteOthers(findings, block, CALL_FIELDS)
       calls.push({ id, type: 'function', function: { name, arguments: input } })
       entries.push({ type: 'tool_use', id })
       break
     }
     case 'text': {
       const text = stringAt(block['text'], `${path}.text`)
-      texts.push(text)
+      noteOthers(findings, block, TEXT_FIELDS)
+      parts.push({ type, text, ...(text !== '' && cacheOf(block)) })
       if (text !== '') entries.push({ type: 'text', length: text.length })
       break
     }
     default: // uses and results of tools that ran at the provider, and types that are added later
-      noteDropped(draft.findings, `messages[].content[].${type}`, block)
+      noteDropped(findings, `messages[].content[].${type}`, block)
   }
 }
 
@@ -306,6 +342,25 @@ export function noteDropped(findings: Findings, name: string, value: unknown): v
   findings.dropped.add(name)
   findings.untranslated.push(value)
   noteCachingWithin(findings, value)
+}
+
+/** Records the fields of a block that the translation does not read. */
+function noteOthers(findings: Findings, block: Json, known: ReadonlySet<string>): void {
+  for (const name in block) {
+    if (!known.has(name) && !isWithoutEffect(block[name]))
+      noteDropped(findings, `messages[].content[].${name}`, block[name])
+  }
+}
+
+/** Absent, an empty list, or `{"enabled": false}` of `citations`. */
+function isWithoutEffect(value: unknown): boolean {
+  if (isAbsent(value)) return true
+  return Array.isArray(value) ? value.length === 0 : isRecord(value) && value['enabled'] === false
+}
+
+/** Records a cache mark that has no place in the translation. */
+function noteMark(findings: Findings, { cache_control: control }: Json): void {
+  if (isRecord(control)) findings.dropped.add('messages[].content[].cache_control')
 }
 
 interface Source {

@@ -76,8 +76,8 @@ export function parseMessagesRequest(value: unknown, headers: Readonly<Record<st
     top_p: readOptional(body['top_p'], 'top_p', readUnit),
     stop: readOptional(body['stop_sequences'], 'stop_sequences', arrayAt),
     ...readTools(body, findings),
-    ...readOutputConfig(body['output_config']),
-    user: readUser(body['metadata']),
+    ...readOutputConfig(body['output_config'], findings),
+    user: readUser(body['metadata'], findings),
     service_tier: readTier(body['service_tier']),
     top_k: readOptional(body['top_k'], 'top_k', (top, name) => integerIn(top, name, TOP_K)),
     thinking: readOptional(body['thinking'], 'thinking', readThinking),
@@ -126,9 +126,10 @@ function readThinking(value: unknown, name: string): Json {
   return thinking
 }
 
-function readUser(value: unknown): string | undefined {
+function readUser(value: unknown, findings: Findings): string | undefined {
   if (value === undefined) return undefined
-  const user = objectAt(value, 'metadata')['user_id']
+  const { user_id: user, ...others } = objectAt(value, 'metadata')
+  noteMembers(findings, 'metadata', others)
   return isAbsent(user) ? undefined : stringAt(user, 'metadata.user_id')
 }
 
@@ -137,27 +138,35 @@ function readTier(value: unknown): 'default' | undefined {
   return value !== undefined && stringAt(value, 'service_tier') === 'standard_only' ? 'default' : undefined
 }
 
+/** Records the members of a field that the translation does not read. */
+function noteMembers(findings: Findings, name: string, others: Json): void {
+  for (const [member, value] of Object.entries(others))
+    if (!isAbsent(value)) noteDropped(findings, `${name}.${member}`, value)
+}
+
 /** Reads `effort` and the schema of a structured answer. */
-function readOutputConfig(value: unknown): object {
+function readOutputConfig(value: unknown, findings: Findings): object {
   if (value === undefined) return {}
-  const { effort, format } = objectAt(value, 'output_config')
+  const { effort, format, ...others } = objectAt(value, 'output_config')
+  noteMembers(findings, 'output_config', others)
   return {
     reasoning_effort: isAbsent(effort) ? undefined : oneOf(effort, 'output_config.effort', EFFORTS),
-    response_format: isAbsent(format) ? undefined : readFormat(objectAt(format, 'output_config.format')),
+    response_format: isAbsent(format) ? undefined : readFormat(objectAt(format, 'output_config.format'), findings),
   }
 }
 
-function readFormat(format: Json): object {
-  oneOf(format['type'], 'output_config.format.type', ['json_schema'])
-  const schema = objectAt(format['schema'], 'output_config.format.schema')
-  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+function readFormat({ type, schema, ...others }: Json, findings: Findings): object {
+  oneOf(type, 'output_config.format.type', ['json_schema'])
+  noteMembers(findings, 'output_config.format', others)
+  const answer = objectAt(schema, 'output_config.format.schema')
+  return { type: 'json_schema', json_schema: { name: 'answer', schema: answer, strict: true } }
 }
 
 /** Reads the tools. Without tools, `tool_choice` has no effect. */
 function readTools(body: Json, findings: Findings): object {
   const { tools, tool_choice: choice } = body
   const listed = tools === undefined ? [] : arrayAt(tools, 'tools')
-  const chosen = choice === undefined ? {} : readChoice(objectAt(choice, 'tool_choice'))
+  const chosen = choice === undefined ? {} : readChoice(objectAt(choice, 'tool_choice'), findings)
   if (listed.length === 0) return {}
   return {
     tools: listed.map((tool, at) => readTool(objectAt(tool, `tools[${at}]`), `tools[${at}]`, findings)),
@@ -172,9 +181,7 @@ function readTool(tool: Json, path: string, findings: Findings): object {
   if (isBuiltInTool(tool)) return readBuiltIn(tool, path, findings)
   if (!isAbsent(type) && type !== 'custom') return tool
   if (isRecord(tool['cache_control'])) findings.dropped.add('tools[].cache_control')
-  for (const [field, value] of Object.entries(others)) {
-    if (!isAbsent(value)) noteDropped(findings, `tools[].${field}`, value)
-  }
+  noteMembers(findings, 'tools[]', others)
   return {
     type: 'function',
     function: {
@@ -193,9 +200,10 @@ function readBuiltIn(tool: Json, path: string, findings: Findings): object {
   return { type: 'function', function: { name: stringAt(tool['name'], `${path}.name`), parameters } }
 }
 
-function readChoice(choice: Json): object {
-  const { name, disable_parallel_tool_use: single } = choice
-  const type = oneOf(choice['type'], 'tool_choice.type', CHOICES)
+function readChoice(choice: Json, findings: Findings): object {
+  const { type: chosen, name, disable_parallel_tool_use: single, ...others } = choice
+  const type = oneOf(chosen, 'tool_choice.type', CHOICES)
+  noteMembers(findings, 'tool_choice', others)
   const isSingle = !isAbsent(single) && booleanAt(single, 'tool_choice.disable_parallel_tool_use')
   return {
     tool_choice:

@@ -118,7 +118,8 @@ export function parseResponsesRequest(
     ...passedOn(body),
     ...routingFields(body),
   })
-  const source = { body, headers, extra: unknownFields(body), unknown: included.unknown }
+  const unknown = [...included.unknown, ...unknownMembers(body)]
+  const source = { body, headers, extra: unknownFields(body), unknown }
   const ignoredParameters = [...(request.ignoredParameters ?? []), ...(isStoreIgnored(body, context) ? ['store'] : [])]
   return {
     ...request,
@@ -167,6 +168,26 @@ function nativeRequest(
     untranslated: names.length === 0 ? untranslated : [extra, ...untranslated],
     builtInTools: 0,
   }
+}
+
+/** The members that are translated, or whose effect is the same without a translation. */
+const MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
+  reasoning: new Set(['effort', 'summary', 'generate_summary']),
+  text: new Set(['format', 'verbosity']),
+  'text.format': new Set(['type', 'name', 'schema', 'strict', 'description']),
+}
+
+/** Returns the paths of other members of `reasoning` and `text`. */
+function unknownMembers({ reasoning, text }: Json): readonly string[] {
+  const format = isRecord(text) ? text['format'] : undefined
+  const values = { reasoning, text, 'text.format': format }
+  return Object.entries(values).flatMap(([path, value]) =>
+    isRecord(value)
+      ? Object.keys(value).flatMap((name) =>
+          MEMBERS[path]?.has(name) || isAbsent(value[name]) ? [] : [`${path}.${name}`],
+        )
+      : [],
+  )
 }
 
 function unknownFields(body: Json): Json {
