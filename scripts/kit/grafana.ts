@@ -363,6 +363,13 @@ const CAUSES: readonly (readonly [string, string, string, Rule['severity'], stri
     'A provider reports impossible usage.',
   ],
   [
+    'TurnpikePriceEnds',
+    'min by (model) (turnpike_model_price_end_timestamp_seconds) - time() < 7 * 86400',
+    '0m',
+    'ticket',
+    'The price of a model ends within a week, or has ended, without a successor.',
+  ],
+  [
     'TurnpikeEventLoopLate',
     'max by (instance) (nodejs_eventloop_lag_p99_seconds) > 0.2',
     '10m',
