@@ -46,7 +46,13 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
       withTomlSettings(text, {
         top: { model, model_provider: 'turnpike' },
         table: 'model_providers.turnpike',
-        values: { name: 'Turnpike', base_url: `${url}/v1`, env_key: keyVariable, wire_api: 'responses' },
+        // With `env_key` it lists no models, and warns that it knows no metadata of them.
+        values: {
+          name: 'Turnpike',
+          base_url: `${url}/v1`,
+          auth: { command: 'printenv', args: [keyVariable] },
+          wire_api: 'responses',
+        },
       }),
     hint: needsKey,
   },
@@ -112,7 +118,7 @@ export interface TomlSettings {
   readonly top: Readonly<Record<string, string>>
   /** The name of a table, which is replaced as a whole. */
   readonly table: string
-  readonly values: Readonly<Record<string, string>>
+  readonly values: Readonly<Record<string, string | Readonly<Record<string, string | readonly string[]>>>>
 }
 
 const HEADER = /^\s*\[/
@@ -130,8 +136,11 @@ export function withTomlSettings(text: string, { top, table, values }: TomlSetti
   return [...paragraph(head), ...paragraph(tables), ...own, ''].join('\n')
 }
 
-function setting([name, value]: readonly [name: string, value: string]): string {
-  return `${name} = ${JSON.stringify(value)}` // a basic string of TOML has the escapes of JSON
+function setting([name, value]: readonly [name: string, value: TomlSettings['values'][string]]): string {
+  // A basic string of TOML has the escapes of JSON, an array its form.
+  if (typeof value === 'string') return `${name} = ${JSON.stringify(value)}`
+  const members = Object.entries(value).map(([member, inner]) => `${member} = ${JSON.stringify(inner)}`)
+  return `${name} = { ${members.join(', ')} }`
 }
 
 function withTop(lines: readonly string[], settings: Readonly<Record<string, string>>): readonly string[] {

@@ -109,7 +109,7 @@ test('settings of TOML are replaced in place, and other lines are kept', () => {
   const settings = {
     top: { model: 'a "b"', added: '1' },
     table: 'model_providers.turnpike',
-    values: { base_url: 'new' },
+    values: { base_url: 'new', auth: { command: 'printenv', args: ['A', 'B'] } },
   }
   const after = withTomlSettings(text, settings)
   assert.equal(
@@ -127,6 +127,7 @@ test('settings of TOML are replaced in place, and other lines are kept', () => {
       '',
       '[model_providers.turnpike]',
       'base_url = "new"',
+      'auth = { command = "printenv", args = ["A","B"] }',
       '',
     ].join('\n'),
   )
