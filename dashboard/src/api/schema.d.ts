@@ -4186,7 +4186,7 @@ export interface operations {
                 key_id?: string;
                 /** @description ID of any account of the installation, whose usage is reported, or `all`: the sums of all accounts, by model, kind, day or account. Only for operators. */
                 account?: string;
-                /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups. */
+                /** @description `csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, with all filters, without `group_by` and `interval`. */
                 format?: "json" | "csv" | "focus";
             };
         };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
 import { temporaryDatabase } from '../../../test/support/database.ts'
@@ -296,23 +297,87 @@ test('the most expensive groups and the rest are the same from sums of days, wit
   }
 })
 
-test('a FOCUS file has the names of the specification and the sum of the ledger', async (t) => {
-  const { db } = await recorded(t)
-  const [header = [], ...rows] = await focusRows(db, { accountId: A, period: PERIOD })
-  const at = (name: string) => header.indexOf(name)
-  assert.ok(['BilledCost', 'EffectiveCost', 'ListCost', 'ChargePeriodStart', 'Tags'].every((name) => at(name) >= 0))
-  const nano = (usd: string) => BigInt(usd.replace('.', '').padEnd(usd.indexOf('.') + 9, '0'))
-  const sum = rows.reduce((total, row) => total + nano(String(row[at('BilledCost')])), 0n)
+/** By column. */
+async function focusOf({ db }: Database, filter: Partial<DimensionFilter> = {}) {
+  const choice = { accountId: A, period: PERIOD, filter: { ...NO_FILTER, ...filter }, kindOf: () => 'chat' as const }
+  const [header = [], ...rows] = await focusRows(db, choice)
+  assert.ok(rows.every((row) => row.length === header.length))
+  const fieldOf = (row: readonly unknown[], name: string) => String(row[header.indexOf(name)])
+  const sumOf = (chosen: typeof rows) => chosen.reduce((sum, row) => sum + nanoOf(fieldOf(row, 'BilledCost')), 0n)
+  return { header, rows, fieldOf, sumOf, sum: sumOf(rows) }
+}
+
+const nanoOf = (usd: string) => BigInt(usd.replace('.', '').padEnd(usd.indexOf('.') + 9, '0'))
+
+test('a FOCUS file has the names and times of the specification and the sum of the ledger', async (t) => {
+  const database = await recorded(t)
+  const { db } = database
+  const none = { requests_per_minute: null, data_policy: null, archived_at: null }
+  const team = { account_id: A, models: '[]', endpoints: '[]', created_at: 1, changed_at: 1, ...none }
+  await db
+    .insertInto('team')
+    .values({ ...team, id: 'team_1' as TeamId, name: 'Search' })
+    .execute()
+  const { header, rows, fieldOf, sum } = await focusOf(database)
+  const mandatory =
+    'BilledCost BillingAccountId BillingAccountName BillingCurrency BillingPeriodEnd BillingPeriodStart ChargeCategory ' +
+    'ChargeClass ChargeDescription ChargePeriodEnd ChargePeriodStart ContractedCost EffectiveCost InvoiceIssuerName ' +
+    'ListCost PricingQuantity PricingUnit ProviderName PublisherName ServiceCategory ServiceName'
+  const missing = [...mandatory.split(' '), 'SubAccountId', 'SubAccountName', 'Tags'].filter(
+    (name) => !header.includes(name),
+  )
+  assert.deepEqual(missing, [])
+  const documented = readFileSync(new URL('../../../docs/chargeback.md', import.meta.url), 'utf8')
+  for (const name of header) assert.ok(documented.includes(`\`${name}\``), `${name} is documented`)
   const charges = await db.selectFrom('ledger').select('amount_nano_usd').where('account_id', '=', A).execute()
   assert.equal(
     sum,
     charges.reduce((total, row) => total + BigInt(row.amount_nano_usd), 0n),
   )
-  assert.ok(rows.some((row) => row[at('Tags')] === '{"customer":"acme","env":"prod"}'))
-  assert.ok(
-    rows.every(
-      (row) => row.length === header.length && String(row[at('ChargePeriodStart')]).endsWith('T00:00:00.000Z'),
-    ),
+  const shown = new Set(rows.map((row) => fieldOf(row, 'Tags')))
+  assert.ok(shown.has('{"customer":"acme","env":"prod"}'))
+  assert.deepEqual(
+    [...new Set(rows.map((row) => `${fieldOf(row, 'SubAccountId')} ${fieldOf(row, 'SubAccountName')}`))].toSorted(),
+    [' ', 'team_1 Search', 'team_2 '],
+  )
+  for (const row of rows) {
+    assert.equal(fieldOf(row, 'BillingAccountName'), A)
+    const period = [fieldOf(row, 'BillingPeriodStart'), fieldOf(row, 'BillingPeriodEnd')]
+    assert.deepEqual(period, ['2026-05-01T00:00:00Z', '2026-06-01T00:00:00Z'])
+    assert.match(fieldOf(row, 'ChargePeriodStart'), /^2026-05-0[567]T00:00:00Z$/)
+    assert.match(fieldOf(row, 'ChargePeriodEnd'), /^2026-05-0[678]T00:00:00Z$/)
+  }
+})
+
+test('a FOCUS file has the filters of reports, and the files of teams add up to that of the account', async (t) => {
+  const database = await recorded(t)
+  const filters: readonly Partial<DimensionFilter>[] = [
+    { teamId: 'team_1' as TeamId },
+    { memberId: 'usr_b' },
+    { keyId: 'key_a' as KeyId },
+    { model: 'm1' },
+    { provider: 'p1' },
+    { kind: 'chat' },
+    { kind: 'rerank' },
+    { tag: 'customer=acme' },
+    { sessionId: 's1' },
+    { endUser: 'f'.repeat(32) },
+    { tag: 'env=prod', model: 'm1', teamId: 'team_2' as TeamId },
+  ]
+  for (const filter of filters) {
+    const { groups } = await groupsOf(database, 'kind', filter)
+    const expected = groups.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)
+    assert.equal(expected === 0n, filter.kind === 'rerank', JSON.stringify(filter))
+    assert.equal((await focusOf(database, filter)).sum, expected, JSON.stringify(filter))
+  }
+  const { rows, sum, sumOf, fieldOf } = await focusOf(database)
+  const ofTeams = await Promise.all(
+    ['team_1', 'team_2'].map(async (id) => (await focusOf(database, { teamId: id as TeamId })).sum),
+  )
+  const ofNone = sumOf(rows.filter((row) => fieldOf(row, 'SubAccountId') === ''))
+  assert.equal(
+    ofTeams.reduce((total, each) => total + each, ofNone),
+    sum,
   )
 })
 

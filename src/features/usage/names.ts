@@ -1,7 +1,7 @@
-/** What people call the keys, devices, people, agents and accounts that usage is booked on. */
+/** What people call the keys, devices, people, agents, teams and accounts that usage is booked on. */
 import type { Kysely } from 'kysely'
 import type { Database } from '../../db/schema/schema.ts'
-import type { AccountId, AgentId, DeviceId, KeyId, UserId } from '../../domain/ids.ts'
+import type { AccountId, AgentId, DeviceId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 
 const IDS_PER_QUERY = 500
 
@@ -36,6 +36,15 @@ export async function namesOfAccounts(db: Kysely<Database>, ids: Iterable<string
     await inPieces([...ids] as AccountId[], async (piece) => {
       const rows = await db.selectFrom('account').select(['id', 'name']).where('id', 'in', piece).execute()
       return rows.map(({ id, name }) => [id, name] as const)
+    }),
+  )
+}
+
+export async function namesOfTeams(db: Kysely<Database>, accountId: AccountId, ids: Iterable<string>): Promise<Names> {
+  return new Map(
+    await inPieces([...new Set(ids)] as TeamId[], async (piece) => {
+      const query = db.selectFrom('team').select(['id', 'name']).where('account_id', '=', accountId)
+      return (await query.where('id', 'in', piece).execute()).map(({ id, name }) => [id, name] as const)
     }),
   )
 }

@@ -208,7 +208,7 @@ export const ReportQuery = Type.Object({
     oneOf(['json', 'csv', 'focus'] as const, {
       default: 'json',
       description:
-        '`csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, without filters and groups.',
+        '`csv` returns a file of the groups; without `group_by`, of the groups by model. `focus` returns a FOCUS file of the period, with all filters, without `group_by` and `interval`.',
     }),
   ),
 })

@@ -220,6 +220,30 @@ test('operators see all accounts by account, with names; the sums are those of t
   assert.deepEqual([body.error.code, body.error.param], ['invalid_value', 'interval'])
 })
 
+test('a FOCUS file has the filters of a report, and refuses what its rows cannot have', async (t) => {
+  const database = await temporaryDatabase(t)
+  const models = ['m1', 'm2', 'm2']
+  await recordCompletions(
+    database,
+    models.map((model) => completionRecord({ model, provider: model === 'm1' ? 'p1' : 'p2' })),
+  )
+  const get = await serve(t, database.db)
+  const lines = async (filter: string) =>
+    (await get(`/usage?format=focus${filter}`)).text.trim().split('\r\n').length - 1
+  assert.deepEqual(
+    [await lines(''), await lines('&model=m1'), await lines('&provider=p2'), await lines('&model=m1&provider=p2')],
+    [2, 1, 1, 0],
+  )
+  for (const [query, param] of [
+    ['group_by=team', 'group_by'],
+    ['group_by=model', 'group_by'],
+    ['interval=day', 'interval'],
+  ] as const) {
+    const { status, body } = await get(`/usage?format=focus&${query}`)
+    assert.deepEqual([status, body.error.code, body.error.param], [400, 'invalid_value', param], query)
+  }
+})
+
 function nanoOf(usd = ''): bigint {
   const [whole = '', fraction = ''] = usd.split('.')
   return BigInt(whole + fraction.padEnd(9, '0'))

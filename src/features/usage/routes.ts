@@ -92,8 +92,11 @@ function reportRoutes(deps: ReportDeps): FastifyPluginAsyncTypebox {
       const period = parsePeriod(query, defaultPeriod(query, now()))
       const grouping = groupingOf(groups)
       if (grouping === 'account') throw onlyOfAll()
-      if (format === 'focus')
-        return sendCsv(reply, await focusRows(db, { accountId: id, teamId, period }), fileName(period, 'focus'))
+      if (format === 'focus') {
+        checkFocus(query)
+        const filter = readDimensionFilter(query, id)
+        return sendCsv(reply, await focusRows(db, { accountId: id, period, filter, kindOf }), fileName(period, 'focus'))
+      }
       if ((groups !== undefined && grouping === undefined) || hasDimensionFilter(query)) {
         const { rows, view } = await readDimensions(db, id, { query, period, kindOf, isOperator })
         if (format === 'csv') return sendCsv(reply, rows, fileName(period, 'dimensions'))
@@ -154,6 +157,13 @@ async function reportAll(deps: ReportDeps, request: FastifyRequest, reply: Fasti
 
 function isOfAll(grouping: Grouping | undefined): boolean {
   return grouping === 'model' || grouping === 'kind' || grouping === 'day' || grouping === 'account'
+}
+
+/** A FOCUS file has rows of its own. Throws 400 for what would change them. */
+function checkFocus(query: Static<typeof ReportQuery>): void {
+  const param = (['group_by', 'interval'] as const).find((name) => query[name] !== undefined)
+  if (param !== undefined)
+    throw new GatewayError('invalid_value', `'${param}' does not go with 'format=focus'.`, { param })
 }
 
 function onlyOfAll(): GatewayError {
