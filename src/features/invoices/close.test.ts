@@ -9,7 +9,11 @@ import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
 import { type LedgerDays, ledgerDays } from '../../../test/support/ledger/ledger-days.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
 import { DatabaseError } from '../../db/failure.ts'
-import { type AccountId, ledgerId } from '../../domain/ids.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
+import { type AccountId, type KeyId, ledgerId, type TeamId } from '../../domain/ids.ts'
+import { chargeNanoUsd } from '../../domain/price/price.ts'
+import { markUp, type Price } from '../../domain/price/tariff.ts'
+import { sumDimensions } from '../usage/dimensions.ts'
 import { closeInvoices, invoiceJobs } from './close.ts'
 import type { InvoiceDocument } from './document.ts'
 import { listInvoices } from './routes.ts'
@@ -94,6 +98,59 @@ test('a month becomes an invoice: charges by model, corrections, credits, and ba
   assert.deepEqual([january.number, january.opening_balance_nano_usd, january.total_nano_usd], [1, 0n, 1_000n])
   const row = await database.db.selectFrom('invoice').selectAll().where('number', '=', 2).executeTakeFirstOrThrow()
   assert.deepEqual([row.total_nano_usd, row.id, row.closed_at], [1_360n, february.id, closingTime(3)])
+})
+
+test('an invoice is the sum of its teams’ statements and of what has no team, to the nano-dollar', async (t) => {
+  const database = await temporaryDatabase(t)
+  const { db } = database
+  const ledger = await ledgerDays(database, ada)
+  const listed: Price = { inputMicroUsd: 270_001, outputMicroUsd: 1_100_003 }
+  const sold = markUp(listed, { ppm: 125_000, requestFeeNanoUsd: 7 })
+  const teams = [undefined, 'team_a', 'team_b', 'team_c'] as (TeamId | undefined)[]
+  await ledger.charge(day(1, 31), { teamId: 'team_a' as TeamId, costNanoUsd: 1n })
+  const records: CompletionRecord[] = []
+  for (let at = 0; at < 24; at++) {
+    const tokens = { prompt: 1_001 + at * 37, completion: 13 + at }
+    const record = await ledger.charge(day(2, 1 + at), {
+      model: `m${at % 3}`,
+      keyId: `key_${at % 5}` as KeyId,
+      teamId: teams[at % 4],
+      promptTokens: tokens.prompt,
+      completionTokens: tokens.completion,
+      costNanoUsd: chargeNanoUsd(tokens, sold),
+      providerCostNanoUsd: chargeNanoUsd(tokens, listed),
+    })
+    records.push(record)
+  }
+  await (await ledgerDays(database, bob)).charge(day(2, 3), { teamId: 'team_a' as TeamId, costNanoUsd: 1n })
+  const [first] = records
+  assert.ok(first)
+  const adjusts = { number: 2, completionId: first.id, keyId: first.keyId, priceVersion: 'v2' }
+  await ledger.enter(day(2, 26), { kind: 'refund', nanoUsd: 5n, note: 'price corrected', adjusts })
+  await ledger.charge(day(3, 1), { teamId: 'team_b' as TeamId, costNanoUsd: 1n })
+  await close(database, closingTime(3))
+  const invoice = (await invoicesOf(database, ada)).find(({ period_start: start }) => start === Date.UTC(2026, 1, 1))
+  assert.ok(invoice)
+  assert.deepEqual(invoice.billing?.taxes, [])
+  const period = { start: invoice.period_start, end: invoice.period_end }
+  const none = { model: undefined, keyId: undefined, provider: undefined, clientRequestId: undefined }
+  const statementOf = async (teamId: TeamId | undefined) => {
+    const filter = { ...none, teamId }
+    const choice = { period, filter, dimensions: ['team'] as const, kindOf: () => 'chat' as const }
+    const { sums } = await sumDimensions(db, ada, choice)
+    const own = teamId === undefined ? sums.filter(({ values }) => values?.[0] === null) : sums
+    return own.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n)
+  }
+  const statements = await Promise.all(teams.map(statementOf))
+  assert.ok(statements.every((cost) => cost > 0n))
+  const sum = statements.reduce((total, cost) => total + cost, 0n)
+  assert.equal(
+    sum,
+    invoice.lines.reduce((total, line) => total + line.cost_nano_usd, 0n),
+  )
+  assert.deepEqual([invoice.adjustments.total_nano_usd, invoice.total_nano_usd], [-5n, sum - 5n])
+  const costs = records.map(({ providerCostNanoUsd = 0n }) => providerCostNanoUsd)
+  assert.ok(sum > costs.reduce((total, cost) => total + cost, 0n), 'the markup is on the invoice')
 })
 
 test('what expires of an allowance is on the invoice of the month in which it does', async (t) => {
