@@ -139,7 +139,7 @@ async function openQueue(input: ExporterInput, row: DestinationRow): Promise<Ope
     log.warn({ destination: row.id }, 'the credential of a telemetry destination cannot be read')
     return undefined
   }
-  const { createDestinationQueue } = await import('../../telemetry/otlp/destination.ts')
+  const { createDestinationQueue } = await import('../../telemetry/otlp/tracer.ts')
   const queue = createDestinationQueue({
     endpoint: {
       url: row.url,

@@ -5,13 +5,15 @@
 import { randomFillSync } from 'node:crypto'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { ROOT_CONTEXT } from '@opentelemetry/api'
-import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources'
-import { type ReadableSpan, SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace'
+import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace'
+import type { Dispatcher } from 'undici'
 import type { RequestTrace, TraceHeaders, Tracing } from '../../domain/trace.ts'
 import { parseBaggage, parseTraceparent } from '../../lib/trace-context.ts'
 import { createQueue, type ExportQueue } from './queue.ts'
 import { createSender, type OtlpEndpoint, type Sender, type SendResult } from './sender.ts'
+import { createSpanEncoder } from './span-encoder.ts'
 import { type SpanExtras, type SpanSource, spanCount, spansOf } from './spans.ts'
 
 export interface TracerOptions {
@@ -166,27 +168,47 @@ export function exportTrace(queue: ExportQueue<RequestTrace>, trace: RequestTrac
   queue.add(trace, spanCount(trace))
 }
 
-/** Traces that are serialized in one go: about half a millisecond. */
+/** Traces that are encoded in one go: less than half a millisecond. */
 const SLICE = 32
 
-/** Messages of protobuf that follow each other are one message: requests get their turn between slices. */
+/** Requests get their turn between slices. */
 async function serializeProtobuf(traces: readonly RequestTrace[], source: SpanSource): Promise<Uint8Array> {
-  const parts: Uint8Array[] = []
-  for (let at = 0; at < traces.length; at += SLICE) {
-    if (at > 0) await nextTick()
-    parts.push(ProtobufTraceSerializer.serializeRequest(spansOfAll(traces.slice(at, at + SLICE), source)) ?? NOTHING)
+  const encoder = createSpanEncoder(source)
+  for (const [at, trace] of traces.entries()) {
+    if (at > 0 && at % SLICE === 0) await nextTick()
+    for (const span of spansOf(trace, source)) encoder.add(span)
   }
-  return Buffer.concat(parts)
+  return encoder.finish()
 }
-
-const NOTHING = new Uint8Array()
 
 async function serializeJson(traces: readonly RequestTrace[], source: SpanSource): Promise<Uint8Array> {
-  return JsonTraceSerializer.serializeRequest(spansOfAll(traces, source)) ?? NOTHING
+  const spans = traces.flatMap((trace) => spansOf(trace, source))
+  return JsonTraceSerializer.serializeRequest(spans) ?? new Uint8Array()
 }
 
-function spansOfAll(traces: readonly RequestTrace[], source: SpanSource): ReadableSpan[] {
-  const spans: ReadableSpan[] = []
-  for (const trace of traces) for (const span of spansOf(trace, source)) spans.push(span)
-  return spans
+interface DestinationOptions extends Pick<TraceExportOptions, 'batch' | 'version'> {
+  readonly endpoint: OtlpEndpoint
+  readonly extras?: SpanExtras | undefined
+  /** Connects to allowed addresses only. */
+  readonly dispatcher: Dispatcher
+  /** Throws where the address is not allowed any more. */
+  readonly check: () => void
+}
+
+/** The export of an account's traces to a destination of its own: nothing of the installation but the service's name. */
+export function createDestinationQueue(options: DestinationOptions): ExportQueue<RequestTrace> {
+  const { endpoint, batch, version, extras, dispatcher, check } = options
+  const resource = createResource({ serviceName: 'turnpike', version, instanceId: undefined, attributes: {} })
+  const guarded = createSender(endpoint, dispatcher, 1)
+  const sender: Sender = {
+    async send(body) {
+      try {
+        check()
+      } catch {
+        return { ok: false, reason: 'address not allowed' }
+      }
+      return await guarded.send(body)
+    },
+  }
+  return createTraceExport({ endpoint, batch, resource, version, extras, isForeign: true, sender })
 }
