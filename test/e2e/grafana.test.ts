@@ -50,7 +50,10 @@ for (const [, name = '', labels = ''] of scrape.matchAll(/^([a-z]\w*)(?:\{(.*)\}
 for (const name of RECORDED.keys()) labelsOf.set(name, new Set())
 
 /** Metrics without a series until something happens, with their labels. */
-const SELDOM: Readonly<Record<string, readonly string[]>> = { turnpike_usage_bounded_total: ['model', 'provider'] }
+const SELDOM: Readonly<Record<string, readonly string[]>> = {
+  turnpike_usage_bounded_total: ['model', 'provider'],
+  turnpike_model_price_end_timestamp_seconds: ['model'],
+}
 for (const [name, labels] of Object.entries(SELDOM))
   labelsOf.set(name, new Set([...(labelsOf.get(name) ?? []), ...labels]))
 
