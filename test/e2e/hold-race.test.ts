@@ -4,7 +4,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts'
 import { billsAll, HEAVY_MODEL, HEAVY_PLAN, raceHeavy } from '../support/http/heavy-requests.ts'
 import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 
-const REQUESTS = 110
+const REQUESTS = 200
 
 let provider: FakeProvider
 let gateway: Gateway

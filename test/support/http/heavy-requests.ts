@@ -19,6 +19,8 @@ const PICTURE_TOKENS = 1445 // eight tiles of a model that has them
 const PAGES = 40
 const TOKENS_A_PAGE = 4000
 const FILE_TOKENS = 60_000
+const VIDEO_SECONDS = 12
+const TOKENS_A_VIDEO_SECOND = 50
 
 /** By kind, so that the provider knows what to bill for what it cannot see. */
 const HEAVY: Readonly<Record<string, object>> = {
@@ -76,6 +78,25 @@ const HEAVY: Readonly<Record<string, object>> = {
     ],
   },
   file: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] },
+  video: {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'file',
+            file: { filename: 'a.mp4', file_data: `data:video/mp4;base64,${Buffer.alloc(60_000).toString('base64')}` },
+          },
+        ],
+      },
+    ],
+  },
+  user: { user: DENSE },
+  stop: { stop: [DENSE, `${DENSE}!`] },
+  metadata: {
+    metadata: Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`name ${at}`, DENSE.slice(0, 500)])),
+  },
+  unknown: { made_up: { any: DENSE } },
 }
 
 function wav(): Buffer {
@@ -99,18 +120,21 @@ function pdf(): Buffer {
 function promptOf({ body }: ProviderCall): number {
   const isPdf = body.includes('application/pdf')
   const isSound = body.includes('input_audio')
+  const isVideo = body.includes('video/mp4')
   const media =
     (isPdf ? PAGES * TOKENS_A_PAGE : 0) +
     (isSound ? WAV_SECONDS * TOKENS_A_SECOND : 0) +
+    (isVideo ? VIDEO_SECONDS * TOKENS_A_VIDEO_SECOND : 0) +
     (body.includes('example.com/a.png') ? PICTURE_TOKENS : 0) +
     (body.includes('file-1') ? FILE_TOKENS : 0)
-  const text = isPdf || isSound ? '' : textIn(JSON.parse(body))
+  const text = isPdf || isSound || isVideo ? '' : textIn(JSON.parse(body))
   return media + countTokens(text, { disallowedSpecial: new Set() }) + 20
 }
 
-/** All text that a model is given of a body: messages as they are, tools and formats as JSON. */
-function textIn({ messages, tools, response_format: format }: Readonly<Record<string, unknown>>): string {
-  return [...stringsIn(messages), JSON.stringify(tools ?? ''), JSON.stringify(format ?? '')].join('\n')
+/** All text of a body: messages as they are, other fields as JSON, the predicted answer aside. */
+function textIn({ messages, prediction: _, ...others }: Readonly<Record<string, unknown>>): string {
+  const fields = Object.values(others).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  return [...stringsIn(messages), ...fields].join('\n')
 }
 
 function stringsIn(value: unknown): readonly string[] {
