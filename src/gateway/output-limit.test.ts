@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Network, playNetwork, refusal, upstreamOf } from '../../test/support/ledger/data-plane.ts'
+import { type Network, playNetwork, refusal, testClient, upstreamOf } from '../../test/support/ledger/data-plane.ts'
 import { fakeCredit } from '../../test/support/ledger/fake-credit.ts'
 import { hello, plane } from '../../test/support/ledger/plane.ts'
 import type { HoldRequest } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
+import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
+import type { ClientApi } from '../protocols/client-api.ts'
+import { completionsApi } from '../protocols/openai-completions.ts'
+import { responsesApi } from '../protocols/openai-responses/client/index.ts'
 import { PROTOCOLS, PROVIDERS } from '../providers/index.ts'
 import { bearer, type Provider } from '../providers/provider.ts'
 
@@ -24,6 +28,8 @@ const MODELS = [
 
 interface Case {
   readonly name: string
+  /** Chat completions unless set. */
+  readonly api?: ClientApi
   readonly body: object
   readonly model: Partial<Model>
 }
@@ -48,7 +54,42 @@ const CASES: readonly Case[] = [
     model: UNKNOWN,
   })),
   { name: 'effort and limit', body: { reasoning_effort: 'high', max_tokens: 1500 }, model: KNOWN },
+  ...inOtherApis(KNOWN),
+  ...inOtherApis(UNKNOWN),
 ]
+
+/** Requests of the other APIs, which hosts of the same protocol receive as their clients wrote them. */
+function inOtherApis(model: Partial<Model>): readonly Case[] {
+  const message = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1500 }
+  const input = { input: 'Hi' }
+  const prompt = { prompt: 'Hi' }
+  const bodies: readonly (readonly [api: ClientApi, bodies: readonly object[]])[] = [
+    [
+      messagesApi,
+      [
+        message,
+        { ...message, stream: true },
+        { ...message, max_tokens: 5_000_000 },
+        { ...message, thinking: { type: 'enabled', budget_tokens: 1024 } },
+        { ...message, thinking: { type: 'adaptive' }, output_config: { effort: 'high' } },
+      ],
+    ],
+    [
+      responsesApi,
+      [
+        input,
+        { ...input, stream: true },
+        { ...input, max_output_tokens: 300 },
+        { ...input, max_output_tokens: 5_000_000 },
+        ...EFFORTS.map((effort) => ({ ...input, reasoning: { effort } })),
+      ],
+    ],
+    [completionsApi, [prompt, { ...prompt, max_tokens: 300, n: 3 }, { ...prompt, max_tokens: 5_000_000, suffix: '.' }]],
+  ]
+  return bodies.flatMap(([api, each]) =>
+    each.map((body) => ({ name: `${api.endpoint} ${JSON.stringify(body)}`, api, body, model })),
+  )
+}
 
 interface Tried {
   readonly ask: HoldRequest | undefined
@@ -59,7 +100,12 @@ interface Tried {
 }
 
 /** @param affordable What a request without a limit is lowered to. */
-async function tryOut(provider: Provider, { body, model }: Case, theirs: string, affordable?: number): Promise<Tried> {
+async function tryOut(
+  provider: Provider,
+  { api, body, model }: Case,
+  theirs: string,
+  affordable?: number,
+): Promise<Tried> {
   const network = playNetwork(() => refusal(400))
   const upstream = {
     ...upstreamOf({ transport: network.transport }),
@@ -68,7 +114,9 @@ async function tryOut(provider: Provider, { body, model }: Case, theirs: string,
   const credit = fakeCredit(affordable === undefined ? {} : { nanoUsd: BigInt(affordable) })
   const deployments = [{ provider: 'up', model: theirs, priority: 0, weight: 1 }]
   const { ask } = plane(() => assert.fail(), { credit, upstreams: [upstream], model: { ...model, deployments } })
-  const { client, error } = await ask(hello(body))
+  const { client, error } = await (api === undefined
+    ? ask(hello(body))
+    : ask({ model: 'm1', ...body }, testClient(), { api }))
   const warnings = String(client.headers?.['x-turnpike-warnings'] ?? error?.headers?.['x-turnpike-warnings'] ?? '')
   return { ask: credit.asks[0], held: credit.holds[0]?.outputTokens, error, warnings, network }
 }
@@ -110,6 +158,16 @@ for (const [id, provider] of Object.entries(HOSTS)) {
   })
 }
 
+/** The paths that requests of an API were sent to. */
+const sentTo = new Map<string, Set<string>>()
+
+test('requests of each API are sent to hosts of its own protocol and of others', () => {
+  const pathsOf = (api: ClientApi): string => [...(sentTo.get(api.endpoint) ?? [])].join()
+  assert.match(pathsOf(messagesApi), /\/messages.*\/chat\/completions|\/chat\/completions.*\/messages/)
+  assert.match(pathsOf(responsesApi), /\/responses.*\/chat\/completions|\/chat\/completions.*\/responses/)
+  assert.match(pathsOf(completionsApi), /(?<!chat)\/completions/)
+})
+
 async function checkCase(provider: Provider, each: Case, model: string): Promise<void> {
   const place = `${provider.id} ${model}: ${each.name}`
   const { ask, held, network, error } = await tryOut(provider, each, model)
@@ -118,6 +176,9 @@ async function checkCase(provider: Provider, each: Case, model: string): Promise
     return
   }
   if (network.exchanges.length === 0) return void assert.equal(error?.code, 'unsupported_parameter', place)
+  const paths = sentTo.get(each.api?.endpoint ?? '') ?? new Set()
+  sentTo.set(each.api?.endpoint ?? '', paths)
+  for (const { call } of network.exchanges) paths.add(new URL(call.url).pathname)
   let generated = 0
   const calls = network.exchanges.map(({ call }) => sentOf(call.body, each.model))
   for (const { limit, choices } of calls) {
