@@ -1,11 +1,14 @@
-/** OpenRouter's own client sends its request bodies as they are: its routing fields decide here. Runs on one database. */
+/** OpenRouter's own clients send their request bodies as they are: their routing fields decide here. Runs on one database. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { createOpenRouter, type OpenRouterChatSettings } from '@openrouter/ai-sdk-provider'
 import { generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { model, startGateway } from '../support/gateway.ts'
 import { checkRows } from '../support/ledger/money.ts'
+import { npmClient } from '../support/process/npm-client.ts'
 import { bodyOf, ordinary } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
@@ -68,6 +71,58 @@ for (const [what, settings, host] of CASES) {
     for (const field of ['provider', 'models', 'route']) assert.equal(called.body[field], undefined, field)
   })
 }
+
+/** The part of `@openrouter/sdk` that is used. It is not among the dependencies: only this test needs it. */
+interface ChatRequest {
+  readonly model: string
+  readonly messages: readonly object[]
+  readonly stream?: boolean
+  readonly models?: readonly string[]
+  readonly provider?: object
+}
+interface ChatResult extends AsyncIterable<{ readonly choices: readonly { readonly delta: { content?: string } }[] }> {
+  readonly model: string
+  readonly choices: readonly { readonly message: { readonly content: string } }[]
+}
+interface Sdk {
+  readonly chat: { send(asked: { readonly chatRequest: ChatRequest }): Promise<ChatResult> }
+}
+
+const sdkFolder = await npmClient('@openrouter/sdk@1.3.19')
+const { OpenRouter }: { OpenRouter: new (options: object) => Sdk } = await import(
+  pathToFileURL(join(sdkFolder, 'node_modules/@openrouter/sdk/esm/index.js')).href
+)
+const sdk = new OpenRouter({ serverURL: `${gateway.url}/v1`, apiKey: key, retryConfig: { strategy: 'none' } })
+const HELLO = { model: 'm1', messages: [{ role: 'user', content: 'Hi' }] }
+
+const SDK_CASES: readonly (readonly [what: string, over: Partial<ChatRequest>, host: string])[] = [
+  ['nothing', {}, 'groq'],
+  ['order', { provider: { order: ['together', 'groq'] } }, 'together'],
+  ['only', { provider: limitedTo('together') }, 'together'],
+  ['ignore', { provider: { ignore: ['groq'] } }, 'together'],
+  ['order without fallbacks', { provider: { order: ['together'], allowFallbacks: false } }, 'together'],
+  ['zdr', { provider: { zdr: true, dataCollection: 'allow' } }, 'together'],
+  ['sort and parameters', { provider: { sort: 'price', requireParameters: true } }, 'groq'],
+  ['max_price', { provider: { maxPrice: { prompt: '5', completion: '10' } } }, 'groq'],
+  ['models and a suffix', { model: 'm1:floor', models: ['m2'] }, 'groq'],
+]
+
+for (const [what, over, host] of SDK_CASES) {
+  test(`the body of @openrouter/sdk with ${what} is accepted and has its effect`, async () => {
+    const { choices } = await sdk.chat.send({ chatRequest: { ...HELLO, ...over } })
+    assert.ok((choices[0]?.message.content ?? '') !== '')
+    const called = lastCall()
+    assert.equal(called.host, host)
+    for (const field of ['provider', 'models', 'route']) assert.equal(called.body[field], undefined, field)
+  })
+}
+
+test('@openrouter/sdk reads a stream', async () => {
+  let said = ''
+  for await (const { choices } of await sdk.chat.send({ chatRequest: { ...HELLO, stream: true } }))
+    said += choices[0]?.delta.content ?? ''
+  assert.ok(said !== '')
+})
 
 test('streams, tools and the suffixes of models work', async () => {
   const { textStream } = streamText({ model: openrouter.chat('m1:floor'), prompt: 'Hi' })
