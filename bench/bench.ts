@@ -7,7 +7,6 @@
  *   --gateway NAME=COMMAND  adds another gateway; may be repeated
  *   --guard    measures only what `bench/budgets.ts` has as ratios, and fails if one is 15 % above its budget; two minutes
  *   --quick    takes a fifth of the time
- *   --apis     adds the Messages and Responses APIs
  *   --json     prints one JSON object instead of tables
  *   --plot FILE  writes a chart of CPU time, as SVG
  *   --soak     adds a million requests and measures the growth of memory
@@ -68,7 +67,6 @@ const SINGLE: Readonly<Record<string, () => Promise<boolean>>> = {
 const flag = { type: 'boolean', default: false } as const
 const { values } = parseArgs({
   options: {
-    apis: flag,
     guard: flag,
     json: flag,
     peers: flag,

@@ -40,7 +40,6 @@ export interface TableOptions {
   readonly peers: boolean
   /** `NAME=COMMAND` */
   readonly gateways: readonly string[]
-  readonly apis: boolean
   readonly soak: boolean
   readonly profile: boolean
   readonly json: boolean
@@ -146,7 +145,7 @@ async function measureAll(options: TableOptions, stage: Stage): Promise<void> {
   const rssOf = (figure: string): Row => valuesOf(figure, targets, ({ pid }) => residentKib(pid) / 1024)
   const rssBefore = rssOf('RSS after start, MiB')
   const saturation = await measureCpu(stage)
-  if (options.apis) await measureApis(stage)
+  await measureApis(stage)
   await measureFirstByte(stage, saturation)
   await measureAborts(stage)
   const rssAfter = rssOf('RSS after the load, MiB')
