@@ -16,6 +16,7 @@ import {
   whole,
 } from '../../test/support/ledger/data-plane.ts'
 import { completion as answer, counts } from '../../test/support/providers/answers.ts'
+import { attemptLogText, parseAttemptLog } from '../domain/completion.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model, VirtualModel } from '../domain/model.ts'
 import { virtualModel } from '../features/models/book.ts'
@@ -224,9 +225,15 @@ test('at most 11 models may answer one request [limit: answering-models]', async
   const models = Array.from({ length: 12 }, (_, at) =>
     modelAt(`m${at}`, { deployments: [deployment('a', { model: `m${at}` })] }),
   )
-  const { ask, failing } = mix({}, { models, weights: models.map(() => 1) })
+  const { ask, failing, records } = mix({}, { models, weights: models.map(() => 1) })
   failing.add('a')
   assert.equal((await ask()).hosts.length, 11)
+  const kept = parseAttemptLog(attemptLogText(records[0]?.attemptLog) ?? null) ?? []
+  assert.deepEqual(
+    kept.map((note) => [note.model, note.reason]),
+    models.slice(0, 11).map(({ id }) => [id, 'overloaded']),
+    'the row has every attempt with its reason',
+  )
 })
 
 test('`models` after a virtual model, and a virtual model among them, are tried in order, each model once', async () => {
