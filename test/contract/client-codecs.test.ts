@@ -12,9 +12,13 @@ import { ChatCompletion } from '../../src/http/chat-route.ts'
 import { Message } from '../../src/http/messages-route.ts'
 import { messagesApi } from '../../src/protocols/anthropic-messages/client/index.ts'
 import type { ClientApi } from '../../src/protocols/client-api.ts'
+import { createDecoder } from '../../src/protocols/framing.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { responsesApi } from '../../src/protocols/openai-responses/client/index.ts'
+import type { Frame } from '../../src/protocols/protocol.ts'
+import { openai } from '../../src/providers/openai.ts'
 import { checkEvent, checkResponse } from '../support/open-responses.ts'
+import { chunk, counts, eventStream, usageChunk } from '../support/providers/answers.ts'
 import { answerEvents } from '../support/providers/gateway-price.ts'
 import { loadOwnRecordings, loadRecordings, type Recording } from '../support/providers/recordings.ts'
 import { readStream, readWhole, type Whole } from '../support/readers.ts'
@@ -193,6 +197,36 @@ test('calls whose pieces alternate in any way are the same for the clients of ev
     }),
     { numRuns: 500 },
   )
+})
+
+test('a stream whose calls alternate is the same for every API, wherever its bytes are split', () => {
+  const piece = (index: number, part: object) => chunk({ tool_calls: [{ index, ...part }] })
+  const begun = (index: number) => piece(index, { id: `call_${index}`, function: { name: 'f', arguments: '' } })
+  const more = (index: number, written: string) => piece(index, { function: { arguments: written } })
+  const pieces = [begun(0), more(0, '{"a":'), begun(1), more(1, '{"b":'), more(0, '"é"}'), more(1, '2}')]
+  const bytes = Buffer.from(eventStream([...pieces, chunk({}, 'tool_calls'), usageChunk(counts(20, 12))]))
+  const { protocol } = openai
+  for (let at = 0; at < bytes.length; at++) {
+    const frames: Frame[] = []
+    const decoder = createDecoder(protocol.framing, { maxEventBytes: 1024 })
+    for (const part of [bytes.subarray(0, at), bytes.subarray(at)]) decoder.push(part, frames)
+    const parser = protocol.streamParser()
+    const events: ChatEvent[] = []
+    for (const frame of frames) if (parser.push(frame, events)) break
+    parser.end(events)
+    for (const codec of CODECS) {
+      const { calls, usage } = madeOf(renderedStream(codec, events))
+      assert.deepEqual(
+        calls.map(({ id, input }) => [id, input]),
+        [
+          ['call_0', { a: 'é' }],
+          ['call_1', { b: 2 }],
+        ],
+        `${codec.api.endpoint}, split at ${at}`,
+      )
+      assert.deepEqual(usage.slice(0, 2), [20, 12])
+    }
+  }
 })
 
 interface Piece {

@@ -1,6 +1,7 @@
 /** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
@@ -152,7 +153,7 @@ test('a conversation with tool calls and results goes back to the provider uncha
   assert.deepEqual(bodyOf(provider.calls.at(-1) ?? assert.fail()).messages, conversation)
 })
 
-test('parallel tool calls whose fragments interleave are reassembled by the SDK', async () => {
+test('parallel tool calls whose fragments interleave are reassembled by the SDKs of three APIs', async () => {
   const open = (index: number, id: string): object =>
     fragment(index, { id, type: 'function', function: { name: 'weather', arguments: '' } })
   const more = (index: number, text: string): object => fragment(index, { function: { arguments: text } })
@@ -178,6 +179,27 @@ test('parallel tool calls whose fragments interleave are reassembled by the SDK'
     ['call_b', '{"city":"Rome"}'],
   ])
   assert.equal(final.choices[0]?.finish_reason, 'tool_calls')
+  const { name, parameters } = weather.function
+  const { output } = await client.responses
+    .stream({
+      model: 'm1',
+      input: 'hi',
+      tools: [{ type: 'function', name, parameters: parameters ?? null, strict: false }],
+    })
+    .finalResponse()
+  assert.deepEqual(
+    output.map((item) => (item.type === 'function_call' ? [item.call_id, item.arguments] : [])),
+    calls,
+  )
+  const anthropic = new Anthropic({ apiKey: key, baseURL: gateway.url, maxRetries: 0 })
+  const input_schema = { type: 'object', ...parameters } as const
+  const message = await anthropic.messages
+    .stream({ model: 'm1', max_tokens: 100, messages: [...messages], tools: [{ name, input_schema }] })
+    .finalMessage()
+  assert.deepEqual(
+    message.content.map((block) => (block.type === 'tool_use' ? [block.id, JSON.stringify(block.input)] : [])),
+    calls,
+  )
 })
 
 test('structured output is parsed by the SDK’s helper, whole and streamed', async () => {
