@@ -196,6 +196,44 @@ test(`a clock that goes back does not reopen a window, and a budget does not cou
   assert.equal((await read('account'))[1]?.windowStart, NOW + 100 * HOUR_MS)
 })
 
+/** Windows in which clocks are set forward, and back, in years of their own: time only advances. */
+const CLOCK_CHANGES = {
+  day: [
+    ['2027-03-27T23:00Z', '2027-03-28T22:00Z'],
+    ['2027-10-30T22:00Z', '2027-10-31T23:00Z'],
+  ],
+  week: [
+    ['2028-03-19T23:00Z', '2028-03-26T22:00Z'],
+    ['2028-10-22T22:00Z', '2028-10-29T23:00Z'],
+  ],
+  month: [
+    ['2029-02-28T23:00Z', '2029-03-31T22:00Z'],
+    ['2029-09-30T22:00Z', '2029-10-31T23:00Z'],
+  ],
+  quarter: [
+    ['2029-12-31T23:00Z', '2030-03-31T22:00Z'],
+    ['2030-09-30T22:00Z', '2030-12-31T23:00Z'],
+  ],
+} as const
+
+test(`each window ends at the midnight of its zone to the millisecond, through changes of clocks, on ${dialect}`, async (t) => {
+  const { set, ask, commitAt } = await openLevels(t)
+  let asked = 0
+  const fill = async (at: number) => (await commitAt(at, ask(++asked, 100), ask(++asked, 1))).map(scopeOf)
+  for (const window of ['day', 'week', 'month', 'quarter'] as const) {
+    await set('team', monthly(100n, { window, timezone: 'Europe/Berlin' }))
+    for (const [from, to] of CLOCK_CHANGES[window]) {
+      const [start, end] = [Date.parse(from), Date.parse(to)]
+      const filled = ['held', 'team_budget']
+      assert.deepEqual(await fill(start - 1), filled, `before ${from}`)
+      assert.deepEqual(await fill(start), filled, from)
+      const [late] = await commitAt(end - 1, ask(++asked, 1))
+      assert.deepEqual([scopeOf(late), late?.kind === 'refused' && late.resetsAt], ['team_budget', end], to)
+      assert.deepEqual(await fill(end), filled, to)
+    }
+  }
+})
+
 test(`a raise counts until its end, on ${dialect}`, async (t) => {
   const { set, ask, commitAt, read, db } = await openLevels(t)
   await set('account', monthly(100n, { window: 'total' }))
