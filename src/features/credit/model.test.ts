@@ -16,8 +16,23 @@ import {
   rowsOf,
   settleUnit,
 } from '../../../test/support/ledger/credit-model.ts'
+import {
+  type BudgetModel,
+  budgetModel,
+  checkBudgets,
+  followUnit,
+  type MemoryBudget,
+} from '../../../test/support/ledger/memory-budgets.ts'
+import {
+  BUDGET_ACTIONS,
+  BUDGET_LEVELS,
+  BUDGET_WINDOWS,
+  type BudgetAction,
+  type BudgetSubject,
+  type BudgetWindow,
+} from '../../domain/budget.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
-import type { AccountId, CompletionId, KeyId } from '../../domain/ids.ts'
+import type { AccountId, BudgetId, CompletionId, KeyId, TeamId, UserId } from '../../domain/ids.ts'
 import { chargeNanoUsd } from '../../domain/price/price.ts'
 import type { Price } from '../../domain/price/tariff.ts'
 import { LATE_SETTLEMENT } from './ledger/movements.ts'
@@ -44,6 +59,25 @@ const ACCOUNTS = ['acc_1', 'acc_2'] as readonly string[] as readonly AccountId[]
 /** Two of the first account, one of the second. */
 const KEYS = ['key_1', 'key_2', 'key_3'] as readonly string[] as readonly KeyId[]
 
+/** Of the requests of a key, besides the account and the key. */
+const COUNTED = [
+  { team: 'team_1' as TeamId, member: 'usr_1' as UserId },
+  { team: undefined, member: 'usr_1' as UserId },
+  { team: undefined, member: undefined },
+] as const
+const TAG: BudgetSubject = { level: 'tag', id: 'customer=a' }
+/** What may have budgets, with the index of its account. */
+const SUBJECTS: readonly (BudgetSubject & { readonly account: number })[] = [
+  { account: 0, level: 'account', id: 'acc_1' },
+  { account: 0, level: 'team', id: 'team_1' },
+  { account: 0, level: 'member', id: 'usr_1' },
+  { account: 0, level: 'key', id: 'key_1' },
+  { account: 0, level: 'key', id: 'key_2' },
+  { account: 0, ...TAG },
+  { account: 1, level: 'account', id: 'acc_2' },
+  { account: 1, ...TAG },
+]
+
 type Actual = 'nothing' | 'below' | 'equal' | 'above' | 'any'
 
 type Step =
@@ -68,6 +102,15 @@ type Step =
   | { readonly do: 'correct'; readonly pick: number; readonly kind: 'charge' | 'refund'; readonly amount: number }
   | { readonly do: 'budget' | 'keyBudget' | 'overrun'; readonly of: number; readonly amount: number | undefined }
   | { readonly do: 'thresholds'; readonly of: number; readonly thresholds: readonly number[] }
+  /** Sets the budget of a subject for a window; without an amount, removes it. */
+  | {
+      readonly do: 'level'
+      readonly of: number
+      readonly window: BudgetWindow
+      readonly amount: number | undefined
+      readonly action: BudgetAction
+    }
+  | { readonly do: 'raise'; readonly pick: number; readonly amount: number; readonly hours: number }
   | { readonly do: 'plan'; readonly account: number; readonly plan: number }
   | { readonly do: 'price'; readonly version: number }
   | { readonly do: 'time'; readonly hours: number }
@@ -111,6 +154,17 @@ const STEPS = fc.array(
       }),
       weight: 3,
     },
+    {
+      arbitrary: fc.record({
+        do: of('level'),
+        of: fc.nat({ max: SUBJECTS.length - 1 }),
+        window: fc.constantFrom(...BUDGET_WINDOWS),
+        amount: fc.option(amount, { nil: undefined, freq: 5 }),
+        action: fc.constantFrom(...BUDGET_ACTIONS, 'block' as const),
+      }),
+      weight: 4,
+    },
+    fc.record({ do: of('raise'), pick: small, amount, hours: fc.integer({ min: 1, max: 100 }) }),
     fc.record({ do: of('correct'), pick: small, kind: fc.constantFrom('charge', 'refund'), amount }),
     fc.record({ do: of('unrecorded'), key: small, output: fc.nat({ max: 400 }) }),
     fc.record({ do: fc.constantFrom('budget', 'keyBudget', 'overrun'), of: small, amount: perhaps }),
@@ -131,6 +185,7 @@ interface Admitted {
 
 interface Run {
   readonly ledger: MemoryLedger
+  readonly model: BudgetModel
   readonly admitted: Map<CompletionId, Admitted>
   readonly sent: AppliedUnit[]
   readonly resolved: Map<string, number>
@@ -143,8 +198,12 @@ interface Run {
 
 function newRun(): Run {
   const terms = PLANS[0] ?? assert.fail()
+  const ledger = memoryLedger()
+  for (const [at, { member }] of COUNTED.entries())
+    if (member !== undefined) ledger.budgets.owners.set(KEYS[at] ?? assert.fail(), member)
   return {
-    ledger: memoryLedger(),
+    ledger,
+    model: budgetModel(ledger.budgets),
     admitted: new Map(),
     sent: [],
     resolved: new Map(),
@@ -218,7 +277,10 @@ function unitOf(run: Run, step: Step): AppliedUnit | undefined {
 
 function changeSurroundings(
   run: Run,
-  step: Extract<Step, { do: 'budget' | 'keyBudget' | 'overrun' | 'thresholds' | 'plan' | 'price' | 'time' }>,
+  step: Extract<
+    Step,
+    { do: 'budget' | 'keyBudget' | 'overrun' | 'thresholds' | 'level' | 'raise' | 'plan' | 'price' | 'time' }
+  >,
 ): AppliedUnit | undefined {
   switch (step.do) {
     case 'budget': {
@@ -238,6 +300,17 @@ function changeSurroundings(
     case 'keyBudget':
       run.keyBudgets[step.of % KEYS.length] = step.amount === undefined ? undefined : BigInt(step.amount)
       return undefined
+    case 'level':
+      setBudget(run.ledger, step)
+      return undefined
+    case 'raise': {
+      const { all } = run.ledger.budgets
+      if (all.size === 0) return undefined
+      const budget = at([...all.values()], step.pick)
+      const raise = { nanoUsd: BigInt(step.amount), endsAt: run.now + step.hours * HOUR }
+      all.set(budget.id, { ...budget, raises: [...budget.raises, raise] })
+      return undefined
+    }
     case 'plan':
       run.plans[step.account % ACCOUNTS.length] = at(PLANS, step.plan)
       return undefined
@@ -248,6 +321,42 @@ function changeSurroundings(
       run.now = Math.max(0, run.now + step.hours * HOUR)
       return undefined
   }
+}
+
+/** One that stays keeps what is spent; one that was removed is another one. */
+function setBudget({ budgets: { all } }: MemoryLedger, step: Extract<Step, { do: 'level' }>): void {
+  const { account, ...subject } = at(SUBJECTS, step.of)
+  const accountId = at(ACCOUNTS, account)
+  const { window, action, amount: limit } = step
+  const isSame = (one: MemoryBudget) =>
+    !one.isRemoved &&
+    one.window === window &&
+    one.accountId === accountId &&
+    one.subject.level === subject.level &&
+    one.subject.id === subject.id
+  const known = [...all.values()].find(isSame)
+  if (known !== undefined) {
+    const change = limit === undefined ? { isRemoved: true } : { limit: BigInt(limit), action }
+    all.set(known.id, { ...known, ...change })
+  } else if (limit !== undefined) {
+    const id = `bud_${all.size}` as BudgetId
+    const terms = { window, action, limit: BigInt(limit), timezone: 'UTC', startsAt: undefined, isRemoved: false }
+    all.set(id, { id, accountId, subject, level: subject.level, ...terms, raises: [] })
+  }
+}
+
+/** Whom the unit's request counts for. A settlement without a hold counts for no tags. */
+function countedFor(unit: AppliedUnit) {
+  const keyId = unit.kind === 'settle' ? unit.record.keyId : unit.kind === 'hold' ? unit.keyId : undefined
+  const { team, member } = COUNTED[keyId === undefined ? -1 : KEYS.indexOf(keyId)] ?? {}
+  const subjects: BudgetSubject[] = [
+    { level: 'account', id: accountOf(unit) },
+    ...(team === undefined ? [] : [{ level: 'team', id: team } as const]),
+    ...(member === undefined ? [] : [{ level: 'member', id: member } as const]),
+    ...(keyId === undefined ? [] : [{ level: 'key', id: keyId } as const]),
+    ...(unit.kind === 'hold' ? [TAG] : []),
+  ]
+  return { accountId: accountOf(unit), subjects }
 }
 
 function newHold(run: Run, step: Extract<Step, { do: 'hold' }>): HoldUnit {
@@ -268,6 +377,8 @@ function newHold(run: Run, step: Extract<Step, { do: 'hold' }>): HoldUnit {
     outputPrice: price.outputMicroUsd,
     priceVersion: versionText(run.version),
     createdAt: run.now,
+    teamId: at(COUNTED, step.key).team,
+    subjects: [TAG],
   })
 }
 
@@ -315,6 +426,7 @@ function settlement(run: Run, { unit, version }: Admitted, { prompt, completion,
     costNanoUsd: chargeNanoUsd({ prompt, completion, cached }, at(PRICES, version)),
     priceVersion: versionText(version),
     createdAt: run.now,
+    teamId: at(COUNTED, KEYS.indexOf(unit.keyId)).team,
   }
   return settleUnit(record, { terms: termsOf(run, unit.accountId) })
 }
@@ -363,6 +475,9 @@ function lookAt({ ledger }: Run, unit: AppliedUnit): Before {
 
 const SCOPES = ['credit', 'account_budget', 'key_budget']
 const REACHABLE = [
+  ...BUDGET_LEVELS.flatMap((level) => [`hold refused by level ${level}`, `extend refused by level ${level}`]),
+  ...BUDGET_WINDOWS.map((window) => `refused by window ${window}`),
+  ...['charged in an ended window', 'held by a raise', 'refused after a raise'],
   ...SCOPES.flatMap((scope) => [`hold refused ${scope}`, `extend refused ${scope}`]),
   ...['hold held', 'extend held', 'settle done', 'release done', 'entry entered', 'touch touched', 'settings touched'],
   ...['hold already', 'settle already', 'release already', 'lowered', 'overrun', 'unbilled', 'settle corrected'],
@@ -379,16 +494,25 @@ interface Noted {
   readonly before: Before
   readonly rows: readonly EnteredRow[]
   readonly after: MemoryLedger
+  /** Of budgets. */
+  readonly seen: readonly string[]
 }
 
 function note(reached: Reached, unit: AppliedUnit, step: Noted): void {
   const { outcome, before, rows } = step
   const names: string[] = rows.slice(before.rows.length).map(({ kind }) => kind)
-  names.push(`${unit.kind} ${outcome.kind}${outcome.kind === 'refused' ? ` ${outcome.scope}` : ''}`)
+  names.push(...step.seen, ...namesOf(unit, outcome))
   if (outcome.kind === 'held' && unit.kind === 'hold' && outcome.outputTokens < unit.outputTokens) names.push('lowered')
   if (outcome.kind === 'done' && overrunOf(unit, before) > 0n) names.push('overrun')
   if (outcome.kind === 'done' && outcome.unbilledNanoUsd !== undefined) names.push('unbilled')
   for (const name of [...names, ...alertsIn(unit, step)]) reached.set(name, (reached.get(name) ?? 0) + 1)
+}
+
+function namesOf({ kind }: AppliedUnit, outcome: Outcome): readonly string[] {
+  if (outcome.kind !== 'refused') return [`${kind} ${outcome.kind}`]
+  const { scope, budget } = outcome
+  if (budget === undefined) return [`${kind} refused ${scope}`]
+  return [`${kind} refused by level ${budget.level}`, `refused by window ${budget.window}`]
 }
 
 function alertsIn(unit: AppliedUnit, { before, after: { alerts, accounts } }: Noted): readonly string[] {
@@ -421,11 +545,26 @@ function play(steps: readonly Step[], reached: Reached): void {
     const outcome = applyBatch(run.ledger, unit, run.now)
     if (step.do !== 'repeat') run.sent.push(unit)
     checkLedger(run.ledger)
+    const seen = followUnit(run.model, modelledStep(run, unit, { outcome, before }))
+    checkBudgets(run.model)
     checkHistory(run, unit, before)
     checkOutcome(run, unit, outcome, before)
-    note(reached, unit, { outcome, before, rows: rowsOf(run.ledger, accountOf(unit)), after: run.ledger })
+    note(reached, unit, { outcome, before, rows: rowsOf(run.ledger, accountOf(unit)), after: run.ledger, seen })
   }
   comeToRest(run)
+}
+
+function modelledStep(
+  run: Run,
+  unit: AppliedUnit,
+  { outcome, before }: { readonly outcome: Outcome; readonly before: Before },
+) {
+  const added = rowsOf(run.ledger, accountOf(unit)).slice(before.rows.length)
+  const charged = added.reduce((sum, { kind, amount: size, completionId: id }) => {
+    if (id === undefined) return sum
+    return kind === 'charge' ? sum + size : kind === 'refund' ? sum - size : sum
+  }, 0n)
+  return { unit, outcome, of: countedFor(unit), now: run.now, charged }
 }
 
 function isRepeatable(run: Run, unit: AppliedUnit): boolean {
@@ -566,6 +705,8 @@ function comeToRest(run: Run): void {
   for (const [id, { accountId }] of run.ledger.holds)
     applyBatch(run.ledger, { kind: 'release', accountId, id }, run.now)
   checkLedger(run.ledger)
+  for (const windows of run.ledger.budgets.windows.values())
+    for (const { held } of windows.values()) assert.equal(held, 0n, 'INV-6: at rest')
   for (const { held } of run.ledger.accounts.values()) assert.equal(held, 0n, 'INV-6: at rest')
   for (const { held } of run.ledger.keys.values()) assert.equal(held, 0n, 'INV-6: at rest')
 }

@@ -18,6 +18,7 @@ import type { Outcome, Unit } from '../../../src/features/credit/ledger/unit.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
 import { temporaryDatabase, testIds } from '../database.ts'
 import { A, hold, kinds, NOW, purchase, release, settle, storeOn } from './ledger-store.ts'
+import { NUMBER_OF } from './memory-budgets.ts'
 
 const PERSON = 'usr_1' as UserId
 const HOUR_MS = 3_600_000
@@ -100,15 +101,6 @@ export async function openLevels(t: TestContext, ref?: string) {
 export const scopeOf = (outcome: Outcome | undefined) => (outcome?.kind === 'refused' ? outcome.scope : outcome?.kind)
 
 type Windows = Readonly<Record<BudgetLevel, BudgetWindow>>
-
-/** The window of a time, by a number that is the same for all times in it. Weeks begin on Monday; all in UTC. */
-const NUMBER_OF: Readonly<Record<BudgetWindow, (at: number) => number>> = {
-  day: (at) => Math.floor(at / DAY_MS),
-  week: (at) => Math.floor((Math.floor(at / DAY_MS) + 3) / 7),
-  month: (at) => new Date(at).getUTCFullYear() * 12 + new Date(at).getUTCMonth(),
-  quarter: (at) => Math.floor(NUMBER_OF.month(at) / 3),
-  total: () => 0,
-}
 
 const level = fc.constantFrom(...BUDGET_LEVELS)
 const hours = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 2_500 }))

@@ -20,6 +20,7 @@ import type {
 } from '../../../src/features/credit/ledger/state.ts'
 import type { HoldUnit, Outcome, PlanTerms, SettleUnit, Unit } from '../../../src/features/credit/ledger/unit.ts'
 import { monthNumber } from '../../../src/lib/time.ts'
+import { type MemoryBudgets, memoryBudgets, readBudgets, writeBudgets } from './memory-budgets.ts'
 
 export type AppliedUnit = Exclude<Unit, { kind: 'estimates' }>
 
@@ -40,6 +41,7 @@ export interface MemoryLedger {
   readonly rows: Map<AccountId, EnteredRow[]>
   readonly completions: Map<CompletionId, CompletionRecord>
   readonly alerts: Map<string, AlertRow>
+  readonly budgets: MemoryBudgets
   /** What has happened that an alert tells, by the alert's name. */
   readonly facts: Map<string, Omit<AlertRow, 'createdAt'>>
 }
@@ -58,6 +60,7 @@ export function memoryLedger(): MemoryLedger {
     rows: new Map(),
     completions: new Map(),
     alerts: new Map(),
+    budgets: memoryBudgets(),
     facts: new Map(),
   }
 }
@@ -74,11 +77,13 @@ export function worldOf(ledger: MemoryLedger, unit: AppliedUnit, now: number): S
   const hold = id === undefined ? undefined : ledger.holds.get(id)
   const keyId = hold?.keyId ?? keyOf(unit)
   const month = Math.max(account?.month ?? 0, monthNumber(now))
+  const charged = id === undefined ? undefined : priorChargeOf(ledger, id)
   return {
     account,
     key: keyId === undefined ? undefined : ledger.keys.get(keyId),
+    budgets: readBudgets(ledger.budgets, unit, { accountId, hold, charged, now }),
     hold,
-    charged: id === undefined ? undefined : priorChargeOf(ledger, id),
+    charged,
     keySpentBefore: keyId === undefined ? 0n : chargedTo(rowsOf(ledger, accountId), keyId, month),
   }
 }
@@ -90,7 +95,10 @@ function priorChargeOf(ledger: MemoryLedger, id: CompletionId): Snapshot['charge
   const charge = rows.find(({ completionId, adjusts }) => completionId === id && adjusts === undefined)
   let last = charge
   for (let next = charge; next !== undefined; next = rows.find(({ adjusts }) => adjusts === next?.number)) last = next
-  return { ...record, entry: charge && last && { number: last.number, createdAt: charge.createdAt } }
+  return {
+    ...record,
+    entry: charge && last && { number: last.number, createdAt: charge.createdAt, budgets: charge.budgets },
+  }
 }
 
 /** What a unit came to is written as a whole, or not at all where a key refuses it. */
@@ -108,6 +116,7 @@ export function write(ledger: MemoryLedger, unit: AppliedUnit, applied: Applied)
   }
   if (applied.account !== undefined) ledger.accounts.set(accountId, Object.freeze(applied.account))
   writeHold(ledger, unit, applied)
+  writeBudgets(ledger.budgets, applied.budgets)
   const month = ledger.accounts.get(accountId)?.month ?? 0
   const rows = rowsOf(ledger, accountId)
   for (const row of applied.rows) rows.push(Object.freeze({ ...row, month }))
@@ -158,7 +167,7 @@ function* factsOf(ledger: MemoryLedger, written: Written): Iterable<Fact> {
       yield { ...ofCredit, event: 'credit.exhausted', threshold: 100 }
   }
   const { outcome } = applied
-  if (outcome.kind !== 'refused' || outcome.scope === 'key_budget') return
+  if (outcome.kind !== 'refused' || outcome.scope === 'key_budget' || outcome.budget !== undefined) return
   const refused = outcome.scope === 'credit' ? ofCredit : ofBudget
   if (refused.limit <= 0n || leastOf(written) <= refused.limit - spent) return
   if (thresholds.includes(100)) yield { ...refused, event: 'usage.alert', threshold: 100 }

@@ -141,19 +141,38 @@ test(`a budget that only warns admits beyond it, and alerts come once a window a
   )
 })
 
+const raise = (nanoUsd: bigint): Unit => ({
+  kind: 'extend',
+  accountId: A,
+  id: completionId(1),
+  terms: { billing: 'prepaid', monthlyCreditNanoUsd: 0n },
+  keyBudgetNanoUsd: undefined,
+  nanoUsd,
+})
+
+test(`a hold of nothing counts in its windows once it is raised or charged, on ${dialect}`, async (t) => {
+  const { set, ask, commit, read, findings, key } = await openLevels(t)
+  const used = async () => (await read('team')).map(({ spentNanoUsd: spent, heldNanoUsd: held }) => [spent, held])
+  await set('team', monthly(100n))
+  assert.deepEqual(kinds(await commit(ask(1, 0))), ['held'])
+  assert.deepEqual(kinds(await commit(raise(101n))), ['refused'])
+  assert.deepEqual(kinds(await commit(raise(30n))), ['held'])
+  assert.deepEqual(await used(), [[0n, 30n]])
+  assert.deepEqual((await commit(ask(2, 71), ask(3, 70))).map(scopeOf), ['team_budget', 'held'])
+  await commit(release(1), release(3))
+  assert.deepEqual(await used(), [[0n, 0n]])
+  await set('team')
+  await set('team', monthly(100n, { window: 'day' }))
+  await commit(ask(4, 0))
+  await commit(settle(4, { keyId: key, costNanoUsd: 5n }))
+  assert.deepEqual(await used(), [[5n, 0n]])
+  assert.deepEqual(await findings(), [])
+})
+
 test(`a hold is raised within all levels, and a removed budget limits nothing more, on ${dialect}`, async (t) => {
   const { set, ask, commit, read, findings } = await openLevels(t)
   await set('team', monthly(100n))
   await set('account', monthly(90n))
-  const terms = { billing: 'prepaid', monthlyCreditNanoUsd: 0n } as const
-  const raise = (nanoUsd: bigint): Unit => ({
-    kind: 'extend',
-    accountId: A,
-    id: completionId(1),
-    terms,
-    keyBudgetNanoUsd: undefined,
-    nanoUsd,
-  })
   assert.deepEqual(kinds(await commit(ask(1, 50), raise(41n), raise(40n))), ['held', 'refused', 'held'])
   await set('account')
   assert.deepEqual(kinds(await commit(raise(11n), raise(10n))), ['refused', 'held'])

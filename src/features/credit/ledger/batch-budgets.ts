@@ -123,7 +123,7 @@ export function currentBudgets(work: BudgetWork, counted: Counted): readonly Bud
   return states.length === 0 ? undefined : states
 }
 
-/** Returns the budgets of given windows. Windows without a row are left out. */
+/** Returns the budgets of given windows. A window without a row is empty: a free hold leaves none. */
 export function heldBudgets(
   work: BudgetWork,
   refs: readonly BudgetWindowRef[] | undefined,
@@ -133,7 +133,7 @@ export function heldBudgets(
   const states = refs.flatMap(({ budgetId, start }) => {
     const window = windowOf(work, { budgetId, start })
     const budget = reads.budget({ accountId, budgetId })
-    return window === undefined || budget === undefined ? [] : [stateOf(budget, { window, end: undefined })]
+    return budget === undefined ? [] : [stateOf(budget, { window, end: undefined })]
   })
   return states.length === 0 ? undefined : states
 }
@@ -209,13 +209,12 @@ function loadCurrent(
 
 const NOTHING_SPENT: WindowState = { spent: 0n, held: 0n }
 
-function windowOf({ reads, accountId, loaded: { windows } }: BudgetWork, ref: BudgetWindowRef) {
+function windowOf({ reads, accountId, loaded: { windows } }: BudgetWork, ref: BudgetWindowRef): LoadedWindow {
   const name = windowName(ref)
   const known = windows.get(name)
   if (known !== undefined) return known
   const read = reads.window({ accountId, ...ref })
-  if (read === undefined) return undefined
-  const window: LoadedWindow = { ref, read, state: read }
+  const window: LoadedWindow = { ref, read, state: read ?? NOTHING_SPENT }
   windows.set(name, window)
   return window
 }

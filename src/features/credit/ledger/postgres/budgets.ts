@@ -94,15 +94,19 @@ const WINDOW_COLUMNS = [
   whole<OwnedWindow>('starts_at', (ref) => ref.start),
 ]
 
-const READ_WINDOWS = `select budget.account_id, ${budgetColumns('$4')}, budget_window.starts_at as window_start,
+const READ_WINDOWS = `select budget.account_id, ${budgetColumns('$4')}, asked.starts_at as window_start,
   spent_nano_usd, held_nano_usd
 from ${rowsOf(WINDOW_COLUMNS, 'asked')}
 join budget on budget.account_id = asked.account_id and budget.id = asked.budget_id
-join budget_window on budget_window.account_id = asked.account_id and budget_window.budget_id = asked.budget_id
-  and budget_window.starts_at = asked.starts_at`
+left join budget_window on budget_window.account_id = asked.account_id
+  and budget_window.budget_id = asked.budget_id and budget_window.starts_at = asked.starts_at`
 
-interface WindowRow extends Omit<SubjectBudgetRow, 'subject' | 'window_start'> {
+interface WindowRow extends BudgetRow {
+  readonly account_id: AccountId
   readonly window_start: number
+  /** Null, as what is held: it has no row. */
+  readonly spent_nano_usd: NanoUsd | null
+  readonly held_nano_usd: NanoUsd | null
 }
 
 export interface BudgetQuery {
@@ -153,6 +157,7 @@ function factsOf(budgetRows: readonly SubjectBudgetRow[], windowRows: readonly W
   for (const row of windowRows) {
     const { spent_nano_usd: spent, held_nano_usd: held } = row
     budgets.set(nameOf(row.account_id, row.id), knownBudget(row))
+    if (spent === null || held === null) continue
     windows.set(nameOf(row.account_id, windowKey(row.id, row.window_start)), { spent, held })
   }
   return { bySubject, budgets, latest, windows }
