@@ -51,6 +51,16 @@ test('metadata gives tags, and what is no tag is ignored by name', () => {
   assert.deepEqual(read({ body: { metadata: many } }).ignored, ['metadata.k10', 'metadata.k11'])
 })
 
+test('metadata beyond the rules of tags is no error, unless the key requires it', () => {
+  const rules = { a: 'x'.repeat(64), b: 'x'.repeat(65), ['k'.repeat(32)]: '1', ['k'.repeat(33)]: '1', empty: '' }
+  const { attribution, ignored } = read({ body: { metadata: rules } })
+  assert.deepEqual(attribution?.tags, [`a=${'x'.repeat(64)}`, `${'k'.repeat(32)}=1`])
+  assert.deepEqual(ignored, ['metadata.b', `metadata.${'k'.repeat(33)}`, 'metadata.empty'])
+  const caller = { requireTags: ['customer'] }
+  const body = { metadata: { customer: 'Two words' } }
+  refused({ caller, body }, 'missing_field')
+})
+
 test('the header replaces metadata, and metadata replaces the defaults of the key', () => {
   const caller = { tags: ['customer=key', 'env=key', 'team=key'] }
   const body = { metadata: { customer: 'body', env: 'body' } }
