@@ -4,13 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHAT, send } from '../../support/client.ts'
+import { CHAT, getJson, send } from '../../support/client.ts'
 import { type Gateway, model, startGateway } from '../../support/gateway.ts'
 import { creditAtRest, everyRow, type Reconciled, reconcile, type UsageRow } from '../../support/ledger/money.ts'
 import { bodyOf, chunk, completion, counts, frame, SSE_HEAD, usageChunk } from '../../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../../support/providers/fake-provider.ts'
 
 const GRANTED_USD = 100
+/** Requests of a third of the workers have it until its budget, which two of them fill at a time, refuses one. */
+const SCARCE_TAG = 'load=scarce'
+/** In total. All but that of the tag are never spent. */
+const BUDGETS_USD = { account: 90, team: 80, key: 70, tag: 0.001 } as const
 const WORKERS = 8
 const WORDS = 12
 const PROMPT_TOKENS = 9
@@ -76,8 +80,19 @@ export interface Verdict {
   readonly calledTwice: number
   readonly estimated: number
   readonly heldUsd: number
+  readonly budgets: readonly BudgetLine[]
   readonly reconciled: Reconciled
   readonly conserved: boolean
+}
+
+/** A budget at rest, in nano-dollars. */
+interface BudgetLine {
+  readonly level: string
+  readonly limit: number
+  readonly spent: number
+  readonly held: number
+  /** The cost of the requests that count in it. */
+  readonly expected: number
 }
 
 export async function startCrashLoop(): Promise<CrashLoop> {
@@ -93,6 +108,7 @@ export async function startCrashLoop(): Promise<CrashLoop> {
   const account = await first.cli('accounts', 'create', '--name', 'crash', '--plan', 'wide')
   await first.cli('credits', 'grant', '--account', account, '--usd', String(GRANTED_USD))
   const key = await first.key('--account', account)
+  const loadKey = await createBudgets(first, account)
   first.signal('SIGTERM')
   await first.exited
   const seen: Seen[] = []
@@ -101,7 +117,7 @@ export async function startCrashLoop(): Promise<CrashLoop> {
   return {
     async round(title, { env = {}, kill = byItself }) {
       const gateway = await start(env)
-      const load = runLoad(gateway, { title, key, seen })
+      const load = runLoad(gateway, { title, key: loadKey, seen })
       await kill(gateway, load.answered)
       gateway.signal('SIGKILL')
       await gateway.exited
@@ -111,20 +127,60 @@ export async function startCrashLoop(): Promise<CrashLoop> {
     async verify() {
       const gateway = await start()
       const credit = await creditAtRest(gateway, { account, key }, SWEPT_WITHIN_MS)
-      const rows = await everyRow<UsageRow>(gateway, key, '/v1/usage/completions')
+      const rows = await everyRow<TaggedRow>(gateway, key, '/v1/usage/completions')
       const reconciled = await reconcile(gateway, key)
       const spent = rows.reduce((sum, { cost_usd }) => sum + Math.round(cost_usd * 1e9), 0)
       const conserved = Math.round(credit.balance_usd * 1e9) === GRANTED_USD * 1e9 - spent
+      const budgets = await budgetsOf(gateway, key, rows)
       await gateway.stop()
       const lines = linesOf({ log, seen, rows }, titles)
       const sums = compare({ log, seen, rows })
-      return { lines, kills: titles.length, ...sums, heldUsd: credit.held_usd, reconciled, conserved }
+      return { lines, kills: titles.length, ...sums, heldUsd: credit.held_usd, budgets, reconciled, conserved }
     },
     async close() {
       await provider.close()
       await first.stop()
     },
   }
+}
+
+/** Gives the account, a team, a key of it and a tag budgets. @returns The key. */
+async function createBudgets(gateway: Gateway, account: string): Promise<string> {
+  const team = await gateway.cli('teams', 'create', '--name', 'crash', '--account', account)
+  const of = ['--account', account, '--team', team, '--scopes', 'chat'] as const
+  const made = JSON.parse(await gateway.cli('keys', 'create', '--name', 'load', ...of, '--json'))
+  const subjects = { account, team, key: made.id, tag: SCARCE_TAG }
+  for (const [level, usd] of Object.entries(BUDGETS_USD)) {
+    const subject = subjects[level as keyof typeof subjects]
+    const budget = ['--level', level, '--subject', subject, '--budget', `${usd}/total`]
+    await gateway.cli('budgets', 'set', '--account', account, ...budget)
+  }
+  return made.key
+}
+
+async function budgetsOf(gateway: Gateway, key: string, rows: readonly TaggedRow[]): Promise<readonly BudgetLine[]> {
+  const nano = (usd: number) => Math.round(usd * 1e9)
+  const costOf = (some: readonly TaggedRow[]) => some.reduce((sum, { cost_usd }) => sum + nano(cost_usd), 0)
+  const ofTag = rows.filter(({ tags }) => `load=${tags['load']}` === SCARCE_TAG)
+  const { data } = await getJson<{ readonly data: readonly ShownBudget[] }>(gateway, key, '/v1/budgets')
+  return data.map(({ level, limit_usd, spent_usd, held_usd }) => ({
+    level,
+    limit: nano(limit_usd),
+    spent: nano(spent_usd),
+    held: nano(held_usd),
+    expected: costOf(level === 'tag' ? ofTag : rows),
+  }))
+}
+
+interface TaggedRow extends UsageRow {
+  readonly tags: Readonly<Record<string, string>>
+}
+
+interface ShownBudget {
+  readonly level: string
+  readonly limit_usd: number
+  readonly spent_usd: number
+  readonly held_usd: number
 }
 
 /** The process has been told where to die; one that never gets there fails the test. */
@@ -168,17 +224,21 @@ function runLoad(
   { title, key, seen }: { readonly title: string; readonly key: string; readonly seen: Seen[] },
 ) {
   let running = true
+  let isScarce = true
   const first = Promise.withResolvers<void>()
   const worker = async (kind: number): Promise<void> => {
     // What the last process left without an answer is asked again first, as a client would.
     const again = kind % 3 === 2 ? seen.findLast((each) => each.idempotent && !each.whole && !each.unknown) : undefined
-    if (again !== undefined) await ask(gateway, { key, request: again, kind })
+    if (again !== undefined) await ask(gateway, { key, request: again, kind, tag: undefined })
     while (running) {
       named += 1
       const name = `request-${named}`
       const request: Seen = { title, name, idempotent: kind % 3 === 2, whole: false, unknown: false }
       seen.push(request)
-      if (!(await ask(gateway, { key, request, kind }))) return
+      const tag = isScarce && kind % 3 === 0 ? SCARCE_TAG : undefined
+      const status = await ask(gateway, { key, request, kind, tag })
+      if (status === undefined) return
+      if (status === 402) isScarce = false
       if (request.whole) first.resolve()
     }
   }
@@ -192,25 +252,33 @@ function runLoad(
   }
 }
 
-/** @returns false when the gateway is gone. */
-async function ask(
-  gateway: Gateway,
-  { key, request, kind }: { readonly key: string; readonly request: Seen; readonly kind: number },
-): Promise<boolean> {
+interface Asking {
+  readonly key: string
+  readonly request: Seen
+  readonly kind: number
+  readonly tag: string | undefined
+}
+
+/** @returns The status; undefined when the gateway is gone. */
+async function ask(gateway: Gateway, { key, request, kind, tag }: Asking): Promise<number | undefined> {
   const { name, idempotent } = request
   const stream = kind % 3 === 1
   try {
     const { status, text } = await send(gateway, CHAT, {
       key,
       body: { model: 'm1', messages: [{ role: 'user', content: name }], max_tokens: 50, stream },
-      headers: { 'x-client-request-id': name, ...(idempotent ? { 'idempotency-key': name } : {}) },
+      headers: {
+        'x-client-request-id': name,
+        ...(idempotent && { 'idempotency-key': name }),
+        ...(tag !== undefined && { 'x-turnpike-tags': tag }),
+      },
       fresh: true,
     })
     request.whole = status === 200 && (!stream || text.includes('[DONE]'))
     request.unknown = status === 409
-    return true
+    return status
   } catch {
-    return false
+    return undefined
   }
 }
 
@@ -274,10 +342,31 @@ export function printVerdict(title: string, verdict: Verdict): void {
 
 export function assertSound(verdict: Verdict): void {
   const { unmetered, meteredTwice, phantoms, inexact, calledTwice, heldUsd, reconciled, conserved } = verdict
+  const { budgets } = verdict
+  assert.deepEqual(
+    budgets.map(({ level }) => level).toSorted(),
+    Object.keys(BUDGETS_USD).toSorted(),
+    'each level has a budget',
+  )
+  const overspent = budgets.filter(({ spent, limit }) => spent > limit).length
+  const unreleased = budgets.filter(({ held }) => held !== 0).length
+  const miscounted = budgets.filter(({ spent, expected }) => spent !== expected).length
   assert.ok(verdict.whole > 0, 'some requests were answered')
   assert.ok(verdict.neverArrived <= Math.max(1, verdict.kills / 10), 'a window of microseconds is seldom hit')
   assert.deepEqual(
-    { unmetered, meteredTwice, phantoms, inexact, calledTwice, heldUsd, conserved, reconciled: reconciled.ok },
+    {
+      unmetered,
+      meteredTwice,
+      phantoms,
+      inexact,
+      calledTwice,
+      heldUsd,
+      conserved,
+      reconciled: reconciled.ok,
+      overspent,
+      unreleased,
+      miscounted,
+    },
     {
       unmetered: 0,
       meteredTwice: 0,
@@ -287,6 +376,9 @@ export function assertSound(verdict: Verdict): void {
       heldUsd: 0,
       conserved: true,
       reconciled: true,
+      overspent: 0,
+      unreleased: 0,
+      miscounted: 0,
     },
   )
 }
