@@ -111,7 +111,7 @@ export const ERROR_TEXTS: Readonly<Record<ErrorCode, ErrorText>> = {
     action: 'Send it from a page of this server; programs use an API key and `/v1`.',
   },
   policy_not_satisfiable: {
-    meaning: 'No deployment of the model fulfils the data policy of the account or key.',
+    meaning: 'No deployment of the model fulfils the data policy of the account, team or key.',
     action: 'Use another model; see [data policies](routing.md#data-policies).',
   },
   endpoint_not_allowed: {

@@ -107,6 +107,15 @@ test('teams update changes the settings that it names, tags and required tags am
   assert.equal((await turnpike('teams', 'update', id, ...emptied)).out, `Changed ${id}.\n`)
   const nothing = { requests_per_minute: null, tags: {}, require_tags: [], models: [] }
   assert.deepEqual((await json('teams', 'list')).data, [{ ...made, id, name: 'Find', ...nothing }])
+  const policies = [
+    [['--zdr', '--regions', 'eu,ch'], { zdr: true, regions: ['eu', 'ch'] }],
+    [['--data-collection', 'deny'], { data_collection: 'deny' }],
+    [['--name', 'Find'], { data_collection: 'deny' }],
+    [['--regions', ''], null],
+  ] as const
+  for (const [options, policy] of policies)
+    assert.deepEqual((await json('teams', 'update', id, ...options)).data_policy, policy, options.join(' '))
+  assert.deepEqual((await json('teams', 'create', '--name', 'EU', '--regions', 'eu')).data_policy, { regions: ['eu'] })
   for (const wrong of [['--tags', 'env'], ['--tags', 'a=1,a=2'], ['--require-tags', 'A b'], []]) {
     assert.equal((await turnpike('teams', 'update', id, ...wrong)).code, 2, wrong.join(' '))
   }

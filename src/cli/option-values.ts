@@ -1,7 +1,7 @@
 /** Parses the values of flags and arguments. An invalid value is wrong usage: exit code 2. */
 
 import { styleText } from 'node:util'
-import { CommanderError, InvalidArgumentError } from 'commander'
+import { CommanderError, InvalidArgumentError, Option } from 'commander'
 import { MAX_TAGS, parseTags, TAG_KEY_PATTERN, TAG_RULE } from '../domain/attribution.ts'
 import { BUDGET_WINDOWS } from '../domain/budget.ts'
 import { MAX_ENTRY_USD, MAX_NOTE_LENGTH } from '../domain/credit.ts'
@@ -200,3 +200,13 @@ export function isUnencrypted(address: string): boolean {
   const url = new URL(address)
   return url.protocol === 'http:' && !isLoopbackUrl(url)
 }
+
+/* Options of a data policy. */
+
+export const dataCollection = () =>
+  new Option('--data-collection <choice>', 'deny: only deployments that do not keep data to train on').choices([
+    'allow',
+    'deny',
+  ])
+export const ZDR = 'only deployments with zero data retention'
+export const REGIONS = 'comma-separated regions: only deployments in one of these'

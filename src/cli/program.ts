@@ -9,6 +9,7 @@ import { addImport } from './import/commands.ts'
 import { invocation } from './invocation.ts'
 import { lazily } from './lazy-action.ts'
 import {
+  dataCollection,
   parseAmount,
   parseBudgets,
   parseDurationText,
@@ -23,6 +24,8 @@ import {
   parseTime,
   parseUsd,
   parseWholeNumber,
+  REGIONS,
+  ZDR,
 } from './option-values.ts'
 import { addRemoteCommands } from './remote/commands.ts'
 import type { ServeOptions } from './serve.ts'
@@ -173,14 +176,6 @@ function addAccounts(program: Command): void {
     .option('--json', 'print JSON')
     .action(lazily(() => import('./accounts.ts'), 'accountsSetPolicy'))
 }
-
-const dataCollection = () =>
-  new Option('--data-collection <choice>', 'deny: only deployments that do not keep data to train on').choices([
-    'allow',
-    'deny',
-  ])
-const ZDR = 'only deployments with zero data retention'
-const REGIONS = 'comma-separated regions: only deployments in one of these'
 
 function addCredits(program: Command): void {
   const credits = program.command('credits').description('manage credit of accounts')

@@ -69,3 +69,26 @@ test('tags of a team, and those that its requests must have, are set, changed an
   await shown(page, 'Required tags', 'None')
   assert.deepEqual(await stored(), [{}, []])
 })
+
+test('the data policy of a team is set, shown and removed', async (t) => {
+  const token = await dashboard.token(await dashboard.browser(dashboard.owner))
+  const page = await dashboard.open(t, browser, '/settings/teams')
+  await page.getByRole('button', { name: 'Create team' }).first().click()
+  await dialog(page).getByLabel('Name').fill('Strict')
+  await dialog(page).getByRole('checkbox', { name: 'Only deployments with zero data retention' }).check()
+  await field(page, 'Regions').fill('eu, ch')
+  await dialog(page).getByRole('button', { name: 'Create team' }).click()
+  await page.getByRole('heading', { name: 'Strict', level: 1 }).waitFor()
+  await shown(page, 'Data policy', 'Zero data retention, in eu or ch')
+  const stored = async () => {
+    const id = new URL(page.url()).pathname.split('/').at(-1)
+    return (await dashboard.ask('GET', `/v1/teams/${id}`, { token })).json<Record<string, unknown>>()['data_policy']
+  }
+  assert.deepEqual(await stored(), { zdr: true, regions: ['eu', 'ch'] })
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await dialog(page).getByRole('checkbox', { name: 'Only deployments with zero data retention' }).uncheck()
+  await field(page, 'Regions').fill('')
+  await dialog(page).getByRole('button', { name: 'Save changes' }).click()
+  await shown(page, 'Data policy', 'None of the team')
+  assert.equal(await stored(), null)
+})

@@ -1,4 +1,4 @@
-/** Data policies that accounts and keys store: every client API, every kind of change, one process. Runs on one database. */
+/** Data policies that accounts, teams and keys store: every client API, every kind of change, one process. Runs on one database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { errorOf, eventually, getJson, send } from '../support/client.ts'
@@ -118,6 +118,56 @@ test('the policy of a key applies to it and to the keys that it creates, which c
   assert.equal(await regionOf(child.key), '403 policy_not_satisfiable')
   await change(account, `/v1/keys/${strict.id}`, 'PATCH', { data_policy: null })
   assert.deepEqual([await regionOf(strict.key), await regionOf(child.key)], ['us', 'eu'])
+})
+
+test('the policy of a team applies to its keys, to those that they create, and to requests as the team', async () => {
+  const id = (await gateway.cli('accounts', 'create', '--name', 'teams')).trim()
+  const account = (await gateway.cli('keys', 'create', '--name', 'k', '--account', id)).trim()
+  const made = await change(account, '/v1/teams', 'POST', { name: 'EU', data_policy: { regions: ['EU'] } })
+  const team = JSON.parse(made.text)
+  assert.deepEqual([made.status, team.data_policy], [201, { regions: ['EU'] }])
+  const own = await createKey(account, { team_id: team.id })
+  const child = await createKey(own.key, {})
+  for (const key of [own.key, child.key]) {
+    assert.equal(await regionOf(account), 'us', 'nobody else')
+    for (const path of Object.keys(BODIES) as (keyof typeof BODIES)[]) {
+      assert.equal(await regionOf(key, path), 'eu', path)
+      assert.equal(await regionOf(key, path, 'm2'), '403 policy_not_satisfiable', path)
+    }
+  }
+  const asTeam = (of: string) =>
+    send(gateway, '/v1/chat/completions', {
+      key: account,
+      body: { model: of, messages: hello },
+      headers: { 'x-turnpike-team': team.id },
+    })
+  const [fits, refused] = [await asTeam('m1'), await asTeam('m2')]
+  assert.equal(fits.status, 200, fits.text)
+  assert.equal(provider.calls.at(-1)?.path.split('/')[1], 'eu')
+  assert.deepEqual([refused.status, errorOf(refused).code], [403, 'policy_not_satisfiable'])
+  const update = (data_policy: object | null) => change(account, `/v1/teams/${team.id}`, 'PATCH', { data_policy })
+  for (const demand of [ZDR, { data_collection: 'deny' }]) {
+    assert.equal((await update(demand)).status, 200)
+    assert.deepEqual(
+      [await regionOf(own.key), await regionOf(own.key, '/v1/messages', 'm2')],
+      ['eu', '403 policy_not_satisfiable'],
+    )
+  }
+  await update(null)
+  assert.equal(await regionOf(own.key), 'us')
+  const strict = await createKey(account, { team_id: team.id, data_policy: { regions: ['us'] } })
+  await update({ regions: ['eu'] })
+  assert.equal(await regionOf(strict.key), '403 policy_not_satisfiable', 'both policies hold')
+  await gateway.cli('teams', 'update', team.id, '--regions', '')
+  await eventually(
+    () => regionOf(own.key),
+    (region) => region === 'us',
+  )
+  await gateway.cli('teams', 'update', team.id, '--zdr')
+  await eventually(
+    () => regionOf(own.key),
+    (region) => region === 'eu',
+  )
 })
 
 test('turnpike keys create takes a policy', async () => {

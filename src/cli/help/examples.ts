@@ -25,7 +25,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     '--name Search --requests-per-minute 600',
     '--name Search --tags department=search --require-tags customer,project',
   ],
-  'teams update': [`${TEAM} --tags department=search,env=prod`, `${TEAM} --requests-per-minute 900`],
+  'teams update': [
+    `${TEAM} --tags department=search,env=prod`,
+    `${TEAM} --requests-per-minute 900`,
+    `${TEAM} --zdr --regions eu`,
+  ],
   'teams list': ['', '--json'],
   'teams archive': [TEAM],
   'teams members': [TEAM],

@@ -2,10 +2,23 @@
 import { type Command, Option } from 'commander'
 import { TEAM_ROLES } from '../../domain/identity/caller.ts'
 import { lazily } from '../lazy-action.ts'
-import { orNone, parseList, parseName, parseTagKeys, parseTagList, parseWholeNumber } from '../option-values.ts'
+import {
+  dataCollection,
+  orNone,
+  parseList,
+  parseName,
+  parseTagKeys,
+  parseTagList,
+  parseWholeNumber,
+  REGIONS,
+  ZDR,
+} from '../option-values.ts'
 
 const TEAM_TAGS = 'comma-separated default tags of its requests, such as department=search,env=prod'
 const REQUIRED_TAGS = 'comma-separated keys of tags that its requests must have'
+
+const POLICY_HELP =
+  "\n--data-collection, --zdr and --regions replace the whole data policy of the team; --regions '' alone removes it."
 
 export function addTeams(program: Command): void {
   const teams = program.command('teams').description('manage the teams of an account')
@@ -19,6 +32,9 @@ export function addTeams(program: Command): void {
     .option('--requests-per-minute <count>', 'rate limit of all its requests together', parseWholeNumber)
     .option('--tags <list>', TEAM_TAGS, parseTagList)
     .option('--require-tags <list>', REQUIRED_TAGS, parseTagKeys)
+    .addOption(dataCollection())
+    .option('--zdr', ZDR)
+    .option('--regions <list>', REGIONS, parseList)
     .option('--json', 'print JSON')
     .action(lazily(() => import('./teams.ts'), 'teamsCreate'))
   teams
@@ -35,6 +51,10 @@ export function addTeams(program: Command): void {
     )
     .option('--tags <list>', TEAM_TAGS, orNone(parseTagList, {}))
     .option('--require-tags <list>', REQUIRED_TAGS, orNone(parseTagKeys, []))
+    .addOption(dataCollection())
+    .option('--zdr', ZDR)
+    .option('--regions <list>', REGIONS, orNone(parseList, 'none'))
+    .addHelpText('after', POLICY_HELP)
     .option('--json', 'print JSON')
     .action(lazily(() => import('./teams.ts'), 'teamsUpdate'))
   addTeamList(teams)

@@ -1,4 +1,5 @@
 /** `turnpike teams`: manage the teams of an account directly in the database. */
+import { policyOf, policyText } from '../../domain/data-policy.ts'
 import { TEAM_ENDPOINTS, type TeamEndpoint, type TeamRole } from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
 import {
@@ -23,6 +24,9 @@ interface SettingsOptions {
   readonly requestsPerMinute?: number | 'none'
   readonly tags?: Readonly<Record<string, string>>
   readonly requireTags?: string[]
+  readonly dataCollection?: 'allow' | 'deny'
+  readonly zdr?: boolean
+  readonly regions?: string[] | 'none'
 }
 
 export interface TeamsCreateOptions extends AccountOption, SettingsOptions {
@@ -71,7 +75,8 @@ export async function teamsUpdate(id: string, options: TeamsUpdateOptions): Prom
 }
 
 /** The settings that the options name. */
-function readSettings({ models, endpoints, requestsPerMinute, tags, requireTags }: SettingsOptions) {
+function readSettings(options: SettingsOptions) {
+  const { models, endpoints, requestsPerMinute, tags, requireTags } = options
   if (requestsPerMinute === 0) throw wrongUsage('--requests-per-minute: allowed: at least 1.')
   return {
     ...(models !== undefined && { models }),
@@ -81,7 +86,15 @@ function readSettings({ models, endpoints, requestsPerMinute, tags, requireTags 
     }),
     ...(tags !== undefined && { tags }),
     ...(requireTags !== undefined && { requireTags }),
+    ...readPolicy(options),
   }
+}
+
+/** One of its options replaces the whole policy, as in the API. */
+function readPolicy({ dataCollection, zdr, regions }: SettingsOptions) {
+  if (dataCollection === undefined && zdr === undefined && regions === undefined) return {}
+  const policy = { dataCollection, zdr, regions: regions === 'none' ? undefined : regions }
+  return { dataPolicy: policyOf(policyText(policy)) }
 }
 
 export async function teamsList({ account, json }: AccountOption): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bodyOf, draftOf, limitsText, missingOf, NEW_TEAM } from './draft.ts'
+import { bodyOf, draftOf, limitsText, missingOf, NEW_TEAM, policyTextOf } from './draft.ts'
 import type { Team } from './queries.ts'
 
 const TEAM: Team = {
@@ -10,17 +10,18 @@ const TEAM: Team = {
     created_at: '',
     archived_at: null,
     budgets: [],
-    data_policy: null,
+    data_policy: { zdr: true, regions: ['eu', 'ch'] },
     tags: { customer: 'northwind', env: 'prod' },
     require_tags: ['session'],
   },
 }
 
 test('a team is sent as it was read, and all is an empty list', () => {
-  const { name, models, endpoints, requests_per_minute, tags, require_tags } = TEAM
-  assert.deepEqual(bodyOf(draftOf(TEAM)), { name, models, endpoints, requests_per_minute, tags, require_tags })
+  const { name, models, endpoints, requests_per_minute, data_policy, tags, require_tags } = TEAM
+  const sent = { name, models, endpoints, requests_per_minute, data_policy, tags, require_tags }
+  assert.deepEqual(bodyOf(draftOf(TEAM)), sent)
   const open = { ...NEW_TEAM, name }
-  const none = { models: [], endpoints: [], requests_per_minute: null, tags: {}, require_tags: [] }
+  const none = { models: [], endpoints: [], requests_per_minute: null, data_policy: null, tags: {}, require_tags: [] }
   assert.deepEqual(bodyOf(open), { name, ...none })
 })
 
@@ -38,4 +39,12 @@ test('a team needs a name, and at least one of what is selected', () => {
 test('limits are told in short', () => {
   assert.equal(limitsText(TEAM), '2 models · Chat completions · 1,600/min')
   assert.equal(limitsText({ models: [], endpoints: [], requests_per_minute: null }), undefined)
+})
+
+test('a data policy is told in words, and none without a demand', () => {
+  assert.equal(policyTextOf(TEAM), 'Zero data retention, in eu or ch')
+  const strict = { ...NEW_TEAM, noTraining: true, regions: '' }
+  assert.deepEqual(bodyOf(strict).data_policy, { data_collection: 'deny' })
+  assert.equal(policyTextOf({ data_policy: { data_collection: 'deny' } }), 'No training on data')
+  assert.equal(policyTextOf({ data_policy: { data_collection: 'allow', zdr: false } }), undefined)
 })

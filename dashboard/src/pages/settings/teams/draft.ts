@@ -1,7 +1,7 @@
 /** A team as it is being filled in, and what is sent of it. */
 import { formatCount, plural } from '../../../lib/format.ts'
 import { readNumber, textOfNumber } from '../../../ui/form/number-text.ts'
-import { NO_TAGS, sentTagsOf, type TagDraft, tagDraftOf, tagProblemsOf } from '../keys/tags.ts'
+import { linesOf, NO_TAGS, sentTagsOf, type TagDraft, tagDraftOf, tagProblemsOf } from '../keys/tags.ts'
 import type { Endpoint, Team, TeamBody, TeamRole } from './queries.ts'
 
 export interface TeamDraft extends TagDraft {
@@ -12,6 +12,11 @@ export interface TeamDraft extends TagDraft {
   readonly endpoints: readonly Endpoint[]
   /** As typed. Empty: no limit. */
   readonly requestsPerMinute: string
+  /** Of the data policy; none of them: the team has none. */
+  readonly noTraining: boolean
+  readonly noRetention: boolean
+  /** As typed. Empty: all. */
+  readonly regions: string
 }
 
 export const NEW_TEAM: TeamDraft = {
@@ -21,6 +26,9 @@ export const NEW_TEAM: TeamDraft = {
   allEndpoints: true,
   endpoints: [],
   requestsPerMinute: '',
+  noTraining: false,
+  noRetention: false,
+  regions: '',
   ...NO_TAGS,
 }
 
@@ -52,6 +60,9 @@ export function draftOf(team: Team): TeamDraft {
     allEndpoints: team.endpoints.length === 0,
     endpoints: team.endpoints,
     requestsPerMinute: textOfNumber(team.requests_per_minute ?? undefined),
+    noTraining: team.data_policy?.data_collection === 'deny',
+    noRetention: team.data_policy?.zdr === true,
+    regions: team.data_policy?.regions?.join(', ') ?? '',
     ...tagDraftOf(team),
   }
 }
@@ -78,8 +89,30 @@ export function bodyOf(draft: TeamDraft): TeamBody {
     models: draft.allModels ? [] : [...draft.models],
     endpoints: draft.allEndpoints ? [] : [...draft.endpoints],
     requests_per_minute: readNumber(draft.requestsPerMinute, RATE).value ?? null,
+    data_policy: policyOf(draft),
     ...sentTagsOf(draft),
   }
+}
+
+function policyOf({ noTraining, noRetention, regions }: TeamDraft): NonNullable<TeamBody['data_policy']> | null {
+  const names = linesOf(regions)
+  if (!noTraining && !noRetention && names.length === 0) return null
+  return {
+    ...(noTraining && { data_collection: 'deny' }),
+    ...(noRetention && { zdr: true }),
+    ...(names.length > 0 && { regions: names }),
+  }
+}
+
+/** `no training, zero retention, in eu, ch`; undefined: no demands. */
+export function policyTextOf({ data_policy: policy }: Pick<Team, 'data_policy'>): string | undefined {
+  const parts = [
+    policy?.data_collection === 'deny' && 'no training on data',
+    policy?.zdr === true && 'zero data retention',
+    policy?.regions !== undefined && `in ${policy.regions.join(' or ')}`,
+  ].filter((part) => part !== false)
+  const text = parts.join(', ')
+  return text === '' ? undefined : `${text[0]?.toUpperCase()}${text.slice(1)}`
 }
 
 type Limited = Pick<Team, 'models' | 'endpoints' | 'requests_per_minute'>

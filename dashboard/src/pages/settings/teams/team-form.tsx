@@ -45,19 +45,52 @@ export function TeamForm({ initial, submitLabel, onSubmit, onCancel }: TeamFormP
         onChange={(requestsPerMinute) => set({ requestsPerMinute })}
         error={rateProblem(draft)}
       />
+      <PolicyFields draft={draft} set={set} />
       <TagFields draft={draft} set={set} />
     </Form>
   )
 }
 
-interface EndpointsFieldProps {
+interface PartProps {
   readonly draft: TeamDraft
   readonly set: (changes: Partial<TeamDraft>) => void
 }
 
+const POLICIES = [
+  { value: 'noTraining', label: 'Only deployments that do not keep data to train on' },
+  { value: 'noRetention', label: 'Only deployments with zero data retention' },
+] as const
+
+function PolicyFields({ draft, set }: PartProps) {
+  const chosen = POLICIES.map(({ value }) => value).filter((value) => draft[value])
+  return (
+    <>
+      <CheckboxGroup
+        label="Data policy"
+        name="data_policy"
+        description="Requests that no deployment fulfils are rejected with 403."
+        options={POLICIES}
+        value={chosen}
+        onChange={(next) => set({ noTraining: next.includes('noTraining'), noRetention: next.includes('noRetention') })}
+      />
+      <TextField
+        label="Regions"
+        name="data_policy.regions"
+        description="Only deployments in one of these, comma-separated."
+        placeholder="All"
+        autoComplete="off"
+        spellCheck={false}
+        className="sm:max-w-64"
+        value={draft.regions}
+        onChange={(regions) => set({ regions })}
+      />
+    </>
+  )
+}
+
 const ENDPOINTS = Object.keys(ENDPOINT_NAMES) as Endpoint[]
 
-function EndpointsField({ draft, set }: EndpointsFieldProps) {
+function EndpointsField({ draft, set }: PartProps) {
   return (
     <div className="flex flex-col gap-2">
       <RadioGroupField

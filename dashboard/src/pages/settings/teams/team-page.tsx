@@ -19,7 +19,7 @@ import { NEW_BUDGET } from '../budgets/draft.ts'
 import { useBudgetsOf } from '../budgets/queries.ts'
 import { tagTexts } from '../keys/tags.ts'
 import { readTeamSearch } from '../search.ts'
-import { bodyOf, draftOf, ENDPOINT_NAMES } from './draft.ts'
+import { bodyOf, draftOf, ENDPOINT_NAMES, policyTextOf } from './draft.ts'
 import { useTeam, useTeamActions, useUsageOfTeam } from './queries.ts'
 import { TeamForm } from './team-form.tsx'
 import { TeamKeys } from './team-keys.tsx'
@@ -189,6 +189,7 @@ function limitsOf(team: DetailedTeam): readonly { readonly label: string; readon
       value: endpoints.length === 0 ? 'All' : endpoints.map((each) => ENDPOINT_NAMES[each]).join(', '),
     },
     { label: 'Requests per minute', value: rate === null ? 'No limit of the team' : formatCount(rate) },
+    { label: 'Data policy', value: policyTextOf(team) ?? 'None of the team' },
     { label: 'Tags', value: Object.keys(tags).length === 0 ? 'None' : tagTexts(tags).join(', ') },
     { label: 'Required tags', value: required.length === 0 ? 'None' : required.join(', ') },
   ]
