@@ -25,6 +25,8 @@ import { skewedClock } from './kit/clock.ts'
 const SKEWS_MS = [0, -300_000, 300_000]
 const SECRET = 'known to all three of them, 32 bytes'
 const LIMIT = 60
+/** At three processes: more at a time would be refused as `overloaded` on a busy machine. */
+const UNDER_WAY = 75
 /** Further ones, while the machine is too busy for Redis to answer in time. */
 const BURSTS = 20
 /** A process is missed after 30 s. */
@@ -91,6 +93,39 @@ test('F24, INV-3: 200 concurrent requests at three processes, with credit for 10
   assert.equal(answers.filter(({ status }) => status === 402).length, 190)
   assert.equal(provider.calls.length - called, 10)
   await assertSound(owner)
+})
+
+test('INV-11: of 200 requests at three processes exactly the 12 that fit nested budgets of all levels are answered', async () => {
+  provider.answer(reportsMaxTokens)
+  const owner = await account('wide')
+  const { cli } = gateway(0)
+  const of = ['--account', owner.id] as const
+  const team = await cli('teams', 'create', '--name', 'nested', '--tags', 'customer=acme', ...of)
+  const made = JSON.parse(await cli('keys', 'create', '--name', 'nested', '--team', team, ...of, '--json'))
+  const budgets = [
+    ['account', owner.id, '0.05'],
+    ['team', team, '0.03'],
+    ['key', made.id, '0.0129'],
+    ['tag', 'customer=acme', '0.017'],
+  ] as const
+  for (const [level, subject, usd] of budgets)
+    await cli('budgets', 'set', ...of, '--level', level, '--subject', subject, '--budget', `${usd}/month`)
+  const called = provider.calls.length
+  const race200 = { count: 200, body: { max_tokens: 100 }, concurrency: UNDER_WAY }
+  const answers = await race(gateways, { key: made.key, ...race200 })
+  const refused = answers.filter(({ status }) => status === 402)
+  assert.deepEqual([answers.filter(({ status }) => status === 200).length, refused.length], [12, 188])
+  assert.deepEqual(new Set(refused.map((answer) => errorOf(answer).code)), new Set(['key_budget_exceeded']))
+  assert.equal(provider.calls.length - called, 12)
+  await assertSound(owner)
+  interface Shown {
+    readonly level: string
+    readonly spent_usd: number
+    readonly held_usd: number
+  }
+  const { data } = await getJson<{ readonly data: readonly Shown[] }>(gateway(1), owner.key, '/v1/budgets')
+  const shown = data.map(({ level, spent_usd: spent, held_usd: held }) => [level, spent, held])
+  assert.deepEqual(shown.toSorted(), budgets.map(([level]) => [level, 0.012, 0]).toSorted())
 })
 
 test('INV-3: 200 concurrent requests of every kind at three processes, each kind on $1: no balance falls below zero', async () => {

@@ -114,16 +114,28 @@ export const reportsMaxTokens: Script = async (call, reply) => {
   reply.end(JSON.stringify(completion({ content: 'w '.repeat(tokens) }, { usage: counts(7, tokens) })))
 }
 
+interface Race {
+  readonly key: string
+  readonly count: number
+  readonly body?: object
+  /** Requests under way at a time; all of them unless given. */
+  readonly concurrency?: number
+}
+
 /** Whole answers at once, as many as `count`, spread over the gateways in turn. */
-export function race(
+export async function race(
   gateways: readonly Gateway[],
-  { key, count, body = {} }: { readonly key: string; readonly count: number; readonly body?: object },
+  { key, count, body = {}, concurrency = count }: Race,
 ): Promise<Answer[]> {
-  return Promise.all(
-    Array.from({ length: count }, (_, index) => {
-      const gateway = gateways[index % gateways.length]
+  const answers: Answer[] = []
+  let next = 0
+  const client = async (): Promise<void> => {
+    while (next < count) {
+      const gateway = gateways[next++ % gateways.length]
       if (gateway === undefined) throw new Error('a race without gateways')
-      return send(gateway, CHAT, { key, body: hello({ ...body }) })
-    }),
-  )
+      answers.push(await send(gateway, CHAT, { key, body: hello({ ...body }) }))
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, client))
+  return answers
 }
