@@ -369,6 +369,24 @@ test('failures suggest fixes, filters are in the address, and errors of loading 
   assert.equal(await page.getByLabel('Name').inputValue(), 'Add tests')
 })
 
+test('an agent can be of a team', async (t) => {
+  const token = await site.ownerToken()
+  const { id: teamId } = (await site.ask('POST', '/v1/teams', { token, body: { name: 'Orbit' } })).json()
+  const page = await open(t, '/agents/new')
+  await fillForm(page)
+  await page.getByLabel('Team', { exact: true }).fill('Orb')
+  await page.getByRole('option', { name: 'Orbit' }).click()
+  await page
+    .getByRole('group', { name: /^API call/ })
+    .getByText(`"team_id": "${teamId}"`)
+    .waitFor()
+  await button(page, 'Start agent').click()
+  await page.waitForURL(/\/agents\/agt_/)
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  assert.equal((await ask('GET', `/${id}`)).team_id, teamId)
+  await until(id, 'completed')
+})
+
 test('users without the right neither see nor request agents', async (t) => {
   const page = await open(t, '/agents', { as: await site.member('billing') })
   const asked: string[] = []

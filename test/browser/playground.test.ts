@@ -131,6 +131,37 @@ view('a run is stopped, and what it cost until then is metered', async (page) =>
   assert.ok(row.cost_usd > 0 && row.completion_tokens < 4000, JSON.stringify(row))
 })
 
+view('a run can be of a team, whose usage it is then', async (page) => {
+  const token = await dashboard.ownerToken()
+  await visit(page, `?models=${SIMULATOR}`)
+  await button(page, 'Settings').click()
+  const sheet = page.getByRole('dialog', { name: 'Settings' })
+  await sheet.getByLabel('Functions').waitFor()
+  assert.equal(await sheet.getByLabel('Team', { exact: true }).count(), 0, 'the account has no team')
+  const { id } = (await dashboard.ask('POST', '/v1/teams', { token, body: { name: 'Orbit' } })).json()
+  await visit(page, `?models=${SIMULATOR}`)
+  await button(page, 'Settings').click()
+  await sheet.getByLabel('Team', { exact: true }).fill('Orb')
+  await page.getByRole('option', { name: 'Orbit' }).click()
+  await button(sheet, 'Done').click()
+  await settingsAreClosed(page)
+  await page.getByText('for a team', { exact: true }).waitFor()
+  const sent = page.waitForRequest(CHAT)
+  await say(page, 'Hi\nsimulate: pace 0')
+  assert.equal((await sent).headers()['x-turnpike-team'], id)
+  await ended(page).waitFor()
+  const usage = () => dashboard.ask('GET', `/v1/usage?team_id=${id}`, { token })
+  const counted = await eventually(
+    async () => (await usage()).json(),
+    ({ total_requests: requests }) => requests > 0,
+  )
+  assert.equal(counted.total_requests, 1)
+  await button(page, 'Get code').click()
+  await page.getByRole('dialog').getByText(`x-turnpike-team: ${id}`).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
 view('tools are checked as they are typed, called, answered; a schema is kept to', async (page) => {
   await visit(page, `?models=${SIMULATOR}`)
   await button(page, 'Settings').click()

@@ -48,6 +48,17 @@ const keyNamesQuery = queryOptions({
 
 const NONE: readonly Named[] = []
 
+export interface TeamOption {
+  readonly value: string
+  readonly label: string
+}
+
+/** Teams that can be chosen. Empty while they are loading. */
+export function useTeamOptions(): readonly TeamOption[] {
+  const teams = useQuery({ ...teamNamesQuery, enabled: useCan('teams:read') }).data ?? NONE
+  return teams.filter(({ isActive }) => isActive).map(({ id, name }) => ({ value: id, label: name }))
+}
+
 export interface AccountNames {
   readonly teams: readonly Named[]
   readonly members: readonly Named[]

@@ -152,6 +152,16 @@ test('without a key, programs read it from the environment', () => {
   assert.match(typescript, /apiKey: process\.env\['TURNPIKE_API_KEY'\]/)
 })
 
+test('a request of a team has its header, and no other has one', () => {
+  const input = { baseUrl: BASE, model: 'm', messages: [] }
+  const { curl, python, typescript } = chatSamples({ ...input, team: "team_'1" })
+  assert.ok(curl.includes(`-H 'x-turnpike-team: team_'\\''1'`), curl)
+  assert.match(python, /default_headers=\{\s*"x-turnpike-team": "team_'1"/)
+  assert.match(typescript, /defaultHeaders: \{\s*'?"?x-turnpike-team'?"?: /)
+  for (const sample of Object.values(chatSamples({ ...input, team: '' })))
+    assert.doesNotMatch(sample, /x-turnpike-team/)
+})
+
 test('parameters cannot take the place of model, messages and stream', () => {
   const parameters = { model: 'other', messages: [], stream: true, temperature: 1, seed: undefined }
   const { body } = sentByShell(chatSamples({ baseUrl: BASE, model: 'm', messages: ['hi'], parameters }).curl)

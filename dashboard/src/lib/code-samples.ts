@@ -17,6 +17,8 @@ export interface ChatSampleInput {
   /** Beside model, messages and stream; what is undefined is left out. */
   readonly parameters?: JsonFields | undefined
   readonly stream?: boolean | undefined
+  /** ID of the team that the request is of. Undefined or empty: none. */
+  readonly team?: string | undefined
 }
 
 export interface ChatSamples {
@@ -34,6 +36,7 @@ export function chatSamples(input: ChatSampleInput): ChatSamples {
     key: input.key === '' ? undefined : input.key,
     body: chatBody(input),
     isStream: input.stream === true,
+    team: input.team === '' ? undefined : input.team,
   }
   return { curl: curlSample(request), python: pythonSample(request), typescript: typescriptSample(request) }
 }
@@ -43,7 +46,10 @@ interface SampleRequest {
   readonly key: string | undefined
   readonly body: ReadonlyMap<string, Json>
   readonly isStream: boolean
+  readonly team: string | undefined
 }
+
+const TEAM_HEADER = 'x-turnpike-team'
 
 /** A map, because a field may be called `__proto__`. */
 function chatBody({ model, messages, parameters = {}, stream }: ChatSampleInput): ReadonlyMap<string, Json> {
@@ -57,7 +63,7 @@ function chatBody({ model, messages, parameters = {}, stream }: ChatSampleInput)
   return body
 }
 
-function curlSample({ root, key, body, isStream }: SampleRequest): string {
+function curlSample({ root, key, body, isStream, team }: SampleRequest): string {
   const authorization =
     key === undefined ? `"Authorization: Bearer $${KEY_VARIABLE}"` : shellWord(`Authorization: Bearer ${key}`)
   const json = `{\n${[...body].map(([name, value]) => `  ${jsonText(name)}: ${jsonText(value, '  ')}`).join(',\n')}\n}`
@@ -65,6 +71,7 @@ function curlSample({ root, key, body, isStream }: SampleRequest): string {
     `curl ${isStream ? '--no-buffer ' : ''}${shellWord(`${root}/chat/completions`)}`,
     `-H ${authorization}`,
     "-H 'Content-Type: application/json'",
+    ...(team === undefined ? [] : [`-H ${shellWord(`${TEAM_HEADER}: ${team}`)}`]),
     `--data-raw ${shellWord(json)}`,
   ].join(' \\\n  ')
 }
@@ -107,7 +114,7 @@ const LIBRARY_PARAMETERS = new Set([
   'verbosity',
 ])
 
-function pythonSample({ root, key, body, isStream }: SampleRequest): string {
+function pythonSample({ root, key, body, isStream, team }: SampleRequest): string {
   const known = [...body].filter(([name]) => LIBRARY_PARAMETERS.has(name))
   const others = [...body].filter(([name]) => !LIBRARY_PARAMETERS.has(name))
   const given = known.map(([name, value]) => `    ${name}=${pythonText(value, '    ')},\n`)
@@ -117,7 +124,7 @@ function pythonSample({ root, key, body, isStream }: SampleRequest): string {
 client = OpenAI(
     base_url=${pythonText(root)},
     api_key=${key === undefined ? `os.environ["${KEY_VARIABLE}"]` : pythonText(key)},
-)
+${team === undefined ? '' : `    default_headers=${pythonText({ [TEAM_HEADER]: team }, '    ')},\n`})
 
 ${isStream ? 'stream' : 'completion'} = client.chat.completions.create(
 ${given.join('')}${extra})
@@ -136,7 +143,7 @@ function pythonAnswer(body: ReadonlyMap<string, Json>): string {
 }
 
 /** What the library's types do not know is spread, which they let through. */
-function typescriptSample({ root, key, body, isStream }: SampleRequest): string {
+function typescriptSample({ root, key, body, isStream, team }: SampleRequest): string {
   const known = [...body].filter(([name]) => LIBRARY_PARAMETERS.has(name))
   const others = [...body].filter(([name]) => !LIBRARY_PARAMETERS.has(name))
   const given = known.map(([name, value]) => `  ${name}: ${typescriptText(value, '  ')},\n`)
@@ -146,7 +153,7 @@ function typescriptSample({ root, key, body, isStream }: SampleRequest): string 
 const client = new OpenAI({
   baseURL: ${typescriptText(root)},
   apiKey: ${key === undefined ? `process.env['${KEY_VARIABLE}']` : typescriptText(key)},
-})
+${team === undefined ? '' : `  defaultHeaders: ${typescriptText({ [TEAM_HEADER]: team }, '  ')},\n`}})
 
 ${extra}const ${isStream ? 'stream' : 'completion'} = await client.chat.completions.create({
 ${given.join('')}${extra === '' ? '' : '  ...extra,\n'}})

@@ -10,6 +10,8 @@ export interface Draft {
   readonly prompt: string
   /** Empty: the operator's choice. */
   readonly model: string
+  /** ID. Empty: none, the account itself. */
+  readonly team: string
   readonly maxCostUsd: number | undefined
   readonly maxSteps: number | undefined
 }
@@ -20,6 +22,7 @@ export const EMPTY: Draft = {
   branch: '',
   prompt: '',
   model: '',
+  team: '',
   maxCostUsd: undefined,
   maxSteps: undefined,
 }
@@ -51,13 +54,14 @@ export function isReady({ name, repository, prompt }: Draft): boolean {
 }
 
 export function orderOf(draft: Draft): NewAgent {
-  const { branch, model, maxCostUsd, maxSteps } = draft
+  const { branch, model, team, maxCostUsd, maxSteps } = draft
   return {
     name: draft.name.trim(),
     repository: draft.repository,
     prompt: draft.prompt.trim(),
     ...(model !== '' && { model }),
     ...(branch.trim() !== '' && { branch: branch.trim() }),
+    ...(team !== '' && { team_id: team }),
     ...(maxCostUsd !== undefined && { max_cost_usd: maxCostUsd }),
     ...(maxSteps !== undefined && { max_steps: maxSteps }),
   }

@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
+import { useTeamOptions } from '../../api/names.ts'
 import { problemOf } from '../../api/problem.ts'
 import { formatPrice } from '../../lib/format.ts'
 import { toast } from '../../ui/announcer.tsx'
@@ -140,6 +141,7 @@ function DraftFields(props: DraftFieldsProps) {
         onChange={(name) => onChange({ name })}
       />
       <ModelField {...props} />
+      <TeamField {...props} />
       <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
         <NumberField
           label="Budget of a run"
@@ -253,6 +255,23 @@ function ModelField({ draft, onChange, models, areModelsPending }: DraftFieldsPr
       value={draft.model}
       options={models.map(optionOf)}
       onChange={(model) => onChange({ model })}
+    />
+  )
+}
+
+/** Nothing where the account has no team. */
+function TeamField({ draft, onChange }: PartProps) {
+  const options = useTeamOptions()
+  if (options.length === 0) return null
+  return (
+    <Combobox
+      label="Team"
+      name="team_id"
+      description="Its limits and budgets apply as well, and the usage is the team’s."
+      placeholder="None: the account itself"
+      value={draft.team}
+      options={options}
+      onChange={(team) => onChange({ team })}
     />
   )
 }

@@ -61,6 +61,7 @@ function readMessage(message: Fields): HistoryEntry['messages'][number] {
 
 function readSettings(raw: Fields): Settings {
   return {
+    team: textOf(raw['team']) ?? '',
     tools: textOf(raw['tools']) ?? '',
     toolChoice: TOOL_CHOICES.find((choice) => choice === raw['toolChoice']) ?? DEFAULT_SETTINGS.toolChoice,
     format: FORMATS.find((format) => format === raw['format']) ?? DEFAULT_SETTINGS.format,

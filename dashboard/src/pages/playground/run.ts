@@ -34,6 +34,8 @@ export interface RunProblem {
 export interface Run {
   readonly id: number
   readonly model: string
+  /** ID of the team that it is of. Undefined or empty: none. */
+  readonly team?: string | undefined
   readonly request: JsonFields
   /** What was set but not sent, because the model does not support it. */
   readonly leftOut: readonly string[]
@@ -71,7 +73,7 @@ export interface TimedEvent {
 export const MAX_LENGTH = 1_000_000
 const MAX_CALLS = 128
 
-type Begun = Pick<Run, 'id' | 'model' | 'request' | 'leftOut' | 'startedAt'>
+type Begun = Pick<Run, 'id' | 'model' | 'team' | 'request' | 'leftOut' | 'startedAt'>
 
 export function beginRun(begun: Begun): Run {
   return {

@@ -1,4 +1,6 @@
+import { useTeamOptions } from '../../api/names.ts'
 import { Button } from '../../ui/button.tsx'
+import { Combobox } from '../../ui/form/combobox.tsx'
 import { NumberField, TextArea } from '../../ui/form/field.tsx'
 import { Segmented } from '../../ui/form/segmented.tsx'
 import { SelectField } from '../../ui/form/select-field.tsx'
@@ -21,11 +23,28 @@ export function SettingsForm(props: SettingsFormProps) {
   const isBare = !['tools', 'response_format', ...PARAMETERS].some(can)
   return (
     <div className="flex flex-col gap-8">
+      <TeamField {...props} />
       {isBare && <p className="text-soft">The selected models have no parameters.</p>}
       {PARAMETERS.some(can) && <Parameters {...props} can={can} />}
       {can('response_format') && <ResponseFormat {...props} />}
       {can('tools') && <Tools {...props} />}
     </div>
+  )
+}
+
+/** Nothing where the account has no team. A run of the history may be of a team that is archived by now. */
+function TeamField({ settings: { team }, onChange }: SettingsFormProps) {
+  const options = useTeamOptions()
+  if (options.length === 0 && team === '') return null
+  return (
+    <Combobox
+      label="Team"
+      description="Its limits and budgets apply as well, and the usage is the team’s."
+      placeholder="None: the account itself"
+      value={team}
+      options={options}
+      onChange={(next) => onChange({ team: next })}
+    />
   )
 }
 

@@ -11,6 +11,8 @@ export const EFFORTS = ['', 'minimal', 'low', 'medium', 'high'] as const
 export type Effort = (typeof EFFORTS)[number]
 
 export interface Settings {
+  /** ID of the team that the request is of. Empty: none, the account itself. */
+  readonly team: string
   /** A JSON list of function tools; empty: none. */
   readonly tools: string
   readonly toolChoice: ToolChoice
@@ -54,6 +56,7 @@ export const EXAMPLE_SCHEMA = `{
 }`
 
 export const DEFAULT_SETTINGS: Settings = {
+  team: '',
   tools: '',
   toolChoice: 'auto',
   format: 'text',
@@ -145,10 +148,11 @@ function isObject(value: unknown): boolean {
 
 /** What is set, in one line; empty when nothing is. */
 export function summaryOf(settings: Settings): string {
-  const { format, temperature, topP, maxTokens, seed, effort } = settings
+  const { team, format, temperature, topP, maxTokens, seed, effort } = settings
   const tools = toolsOf(settings.tools)?.length ?? 0
   const stops = stopsOf(settings.stop).length
   const parts = [
+    team !== '' && 'for a team',
     tools > 0 && plural(tools, 'tool'),
     format === 'json_object' && 'JSON object',
     format === 'json_schema' && 'JSON schema',

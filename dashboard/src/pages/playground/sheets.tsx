@@ -170,6 +170,7 @@ function samplesOf({ items }: Column, model: CallableModel, draft: Draft) {
     model: model.id,
     messages: listOfMessages(body),
     parameters: body,
+    team: settings.team,
     stream: true,
   })
 }

@@ -69,7 +69,8 @@ function beginIn(column: Column, items: readonly Item[], { models, draft }: Play
   if (model === undefined) return undefined
   const { system, settings } = draft
   const { body, leftOut } = chatRequest({ model, system, items, settings })
-  return beginRun({ id: nextId(), model: model.id, request: body, leftOut, startedAt: performance.now() })
+  const { team } = settings
+  return beginRun({ id: nextId(), model: model.id, team, request: body, leftOut, startedAt: performance.now() })
 }
 
 interface ActionsInput extends Pick<Runs, 'dispatch' | 'start' | 'stop'> {

@@ -53,9 +53,10 @@ interface Following {
   readonly dispatch: Dispatch<Action>
 }
 
-async function follow({ id: runId, request }: Run, { signal, queue, dispatch }: Following): Promise<void> {
+async function follow({ id: runId, team, request }: Run, { signal, queue, dispatch }: Following): Promise<void> {
   const end = await runChat({
     body: request,
+    team,
     signal,
     onHead: (head) => dispatch({ type: 'head', runId, head }),
     onEvent: (event) => queue.push({ ...event, runId }),
@@ -115,18 +116,19 @@ export function createFrameQueue<Item>(
 
 interface ChatCall {
   readonly body: JsonFields
+  readonly team: Run['team']
   readonly signal: AbortSignal
   readonly onHead: (head: Pick<Run, 'requestId' | 'warnings'>) => void
   readonly onEvent: (event: TimedEvent) => void
 }
 
 /** Never rejects: how it ended is the answer. */
-async function runChat({ body, signal, onHead, onEvent }: ChatCall): Promise<RunEnd> {
+async function runChat({ body, team, signal, onHead, onEvent }: ChatCall): Promise<RunEnd> {
   let hasHead = false
   try {
     const response = await fetchRaw('/v1/chat/completions', {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...(team && { 'x-turnpike-team': team }) },
       body: JSON.stringify(body),
       signal,
     })

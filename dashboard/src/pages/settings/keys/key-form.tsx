@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { useMe } from '../../../api/me.ts'
-import { useAccountNames } from '../../../api/names.ts'
+import { useTeamOptions } from '../../../api/names.ts'
 import { Combobox } from '../../../ui/form/combobox.tsx'
 import { TextArea, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
@@ -107,9 +107,8 @@ function accessText(isAll: boolean, limited: boolean): string {
 
 /** Nothing where the account has no team. The team of a key never changes. */
 function TeamField({ draft, set }: PartProps) {
-  const { teams } = useAccountNames()
-  const open = teams.filter(({ isActive }) => isActive)
-  if (open.length === 0) return null
+  const options = useTeamOptions()
+  if (options.length === 0) return null
   return (
     <Combobox
       label="Team"
@@ -118,7 +117,7 @@ function TeamField({ draft, set }: PartProps) {
       placeholder="None: it belongs to the account"
       value={draft.team}
       onChange={(team) => set({ team })}
-      options={open.map(({ id, name }) => ({ value: id, label: name }))}
+      options={options}
     />
   )
 }
