@@ -45,6 +45,40 @@ test('everything else of a tariff is a row', () => {
   assert.equal(rows.at(-1)?.value, 'input $3.00, output $9.00')
 })
 
+test('a successor is shown whole, under its own date', () => {
+  const rows = tariffRows({
+    input_per_million: 2,
+    output_per_million: 8,
+    successors: [
+      {
+        input_per_million: 3,
+        output_per_million: 9,
+        tiers: [{ above_prompt_tokens: 200_000, applies_to: 'request', input_per_million: 6 }],
+        service_tiers: { flex: { input_per_million: 1 } },
+        discounts: [{ from: '16:30', until: '00:30', output_per_million: 4 }],
+        per_request_usd: 0.005,
+        per_image_usd: 0.001,
+        server_tools: { web_search: 10 },
+        ends: '2027-03-01T00:00:00.000Z',
+      },
+    ],
+  })
+  assert.deepEqual(
+    rows.map(({ label }) => label),
+    [
+      'Then',
+      'Then, prompts above 200,000 tokens',
+      'Then, service tier “flex”',
+      'Then, 16:30 to 00:30 UTC',
+      'Then, each request',
+      'Then, each image',
+      'Then, 1,000 uses of web_search',
+      'Then, ends',
+    ],
+  )
+  assert.equal(rows[1]?.value, 'input $6.00')
+})
+
 const PRICES = { input_per_million: 1.25, output_per_million: 10, cached_input_per_million: 0.125 }
 
 test('a day and thirty of them, to the nano-dollar', () => {

@@ -34,26 +34,43 @@ const USUAL: readonly RateName[] = [
   'cache_write_per_million',
 ]
 
+type Successor = NonNullable<Pricing['successors']>[number]
+
 export function tariffRows(pricing: Pricing): readonly TariffRow[] {
-  const { tiers = [], service_tiers: services = {}, discounts = [], server_tools: tools = {} } = pricing
-  const { per_request_usd: request, per_image_usd: image, starts, ends, successors = [] } = pricing
+  const { starts, ends, successors = [] } = pricing
   return [
     ...seldomRates(pricing),
+    ...ruleRows(pricing),
+    ...(starts === undefined ? [] : [{ label: 'Since', value: formatDate(starts, 'utc') }]),
+    ...(ends === undefined ? [] : [{ label: 'Ends', value: formatDate(ends, 'utc') }]),
+    ...successors.flatMap(successorRows),
+  ]
+}
+
+/** What a price has beside its rates: tiers, discounts and fees. */
+function ruleRows(pricing: Successor): readonly TariffRow[] {
+  const { tiers = [], service_tiers: services = {}, discounts = [], server_tools: tools = {} } = pricing
+  const { per_request_usd: request, per_image_usd: image } = pricing
+  return [
     ...tiers.map(tierRow),
     ...Object.entries(services).flatMap(([name, { tiers: own = [], ...rates }]) => [
       { label: `Service tier “${name}”`, value: ratesText(rates) },
-      ...own.map(tierRow).map(({ label, value }) => ({ label: `“${name}”, ${label.toLowerCase()}`, value })),
+      ...own.map(tierRow).map(({ label, value }) => ({ label: `“${name}”, ${uncapitalised(label)}`, value })),
     ]),
     ...discounts.map(({ from, until, ...rates }) => ({ label: `${from} to ${until} UTC`, value: ratesText(rates) })),
     ...(request === undefined ? [] : [{ label: 'Each request', value: formatExactUsd(request) }]),
     ...(image === undefined ? [] : [{ label: 'Each image', value: formatExactUsd(image) }]),
     ...Object.entries(tools).map(([name, usd]) => ({ label: `1,000 uses of ${name}`, value: formatExactUsd(usd) })),
-    ...(starts === undefined ? [] : [{ label: 'Since', value: formatDate(starts, 'utc') }]),
-    ...(ends === undefined ? [] : [{ label: 'Ends', value: formatDate(ends, 'utc') }]),
-    ...successors.map((next) => ({
-      label: next.starts === undefined ? 'Then' : `From ${formatDate(next.starts, 'utc')}`,
-      value: ratesText(next),
-    })),
+  ]
+}
+
+/** A price to come, whole: its rates, and in a row each what else it has. */
+function successorRows(next: Successor): readonly TariffRow[] {
+  const label = next.starts === undefined ? 'Then' : `From ${formatDate(next.starts, 'utc')}`
+  const until = next.ends === undefined ? [] : [{ label: 'Ends', value: formatDate(next.ends, 'utc') }]
+  return [
+    { label, value: ratesText(next) },
+    ...[...ruleRows(next), ...until].map((row) => ({ ...row, label: `${label}, ${uncapitalised(row.label)}` })),
   ]
 }
 
@@ -81,6 +98,10 @@ function ratesOf(rates: Rates): readonly (readonly [RateName, number])[] {
     const usd = rates[name]
     return usd === undefined ? [] : [[name, usd] as const]
   })
+}
+
+function uncapitalised(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1)
 }
 
 function capitalised(text: string): string {
