@@ -130,9 +130,22 @@ const VECTORS: readonly Vector[] = [
     nanoUsd: 137_120_000n,
   },
   {
-    // The text of 40006 is in no stored copy: the example is the one of opencodex 908, of prompts above 272 000 tokens.
+    // The stored part of 40006 has no counts: these are of 31282, an earlier report of the same sum.
+    // 100 × 3 + 200 × 0.3 + 700 × 3.75 = 300 + 60 + 2625 = 2985; with all 1000 tokens at the input rate it was 5685.
+    name: 'cached input is not charged as input again under a price of one’s own (litellm 40006, 31282)',
+    provider: 'anthropic',
+    usage: {
+      input_tokens: 100,
+      cache_creation_input_tokens: 700,
+      cache_read_input_tokens: 200,
+      output_tokens: 0,
+    },
+    tariff: CLAUDE_SONNET,
+    nanoUsd: 2_985_000n,
+  },
+  {
     // 300000 × 10 + 20000 × 45 = 3000000 + 900000 = 3900000, where the short price gave $2.10.
-    name: 'a long prompt prices the whole request (litellm 40006, by way of opencodex 908)',
+    name: 'a long prompt prices the whole request (opencodex 908)',
     provider: 'openai',
     usage: { prompt_tokens: 300_000, completion_tokens: 20_000, total_tokens: 320_000 },
     tariff: {
