@@ -52,6 +52,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   best_of: { costly: 4, free: 1 },
   num_return_sequences: { costly: 4, free: 1 },
   candidate_count: { costly: 4, free: 1 },
+  n_cmpl: { costly: 4, free: 1 },
   max_output_tokens: { costly: 1_000_000 },
   max_new_tokens: { costly: 1_000_000 },
   max_tokens_to_sample: { costly: 1_000_000 },

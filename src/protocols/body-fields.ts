@@ -204,6 +204,7 @@ export const COST_FIELDS: Readonly<Record<string, CostField>> = {
   best_of: MORE_ANSWERS,
   num_return_sequences: MORE_ANSWERS,
   candidate_count: MORE_ANSWERS,
+  n_cmpl: MORE_ANSWERS,
   max_output_tokens: OUTPUT_LIMIT,
   max_new_tokens: OUTPUT_LIMIT,
   max_tokens_to_sample: OUTPUT_LIMIT,

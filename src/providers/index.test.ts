@@ -44,7 +44,7 @@ test('every name of the operator’s manual is built in', () => {
   const manual = [
     ...['openai', 'anthropic', 'google', 'deepseek', 'mistral', 'groq', 'xai', 'together', 'fireworks', 'openrouter'],
     ...['cerebras', 'perplexity', 'moonshot', 'zai', 'alibaba', 'huggingface', 'ollama', 'vllm', 'azure', 'bedrock'],
-    ...['vertex', 'simulator'],
+    ...['vertex', 'simulator', 'sglang', 'llama-cpp'],
   ]
   for (const name of manual) assert.ok(name in PROVIDERS, name)
 })

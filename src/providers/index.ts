@@ -15,6 +15,7 @@ import { fireworks } from './fireworks.ts'
 import { google } from './google.ts'
 import { groq } from './groq.ts'
 import { huggingface } from './huggingface.ts'
+import { llamaCpp } from './llama-cpp.ts'
 import { mistral } from './mistral.ts'
 import { moonshot } from './moonshot.ts'
 import { ollama } from './ollama.ts'
@@ -25,6 +26,7 @@ import { bearer, type Provider, type ProviderSettings } from './provider.ts'
 import { cohere } from './retrieval/cohere.ts'
 import { jina } from './retrieval/jina.ts'
 import { voyage } from './retrieval/voyage.ts'
+import { sglang } from './sglang.ts'
 import { simulator } from './simulator.ts'
 import { together } from './together.ts'
 import { vertex } from './vertex.ts'
@@ -56,6 +58,8 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = Object.fromEntries(
     jina,
     ollama,
     vllm,
+    sglang,
+    llamaCpp,
     azure,
     bedrock,
     vertex,

@@ -14,7 +14,9 @@ const LIMITS: Readonly<Record<string, number>> = {
   bedrock: MOST,
   deepseek: 16,
   google: 5,
+  'llama-cpp': MOST,
   ollama: MOST,
+  sglang: MOST,
   vertex: 5,
   vllm: MOST,
 }
