@@ -230,7 +230,7 @@ interface Speed {
 }
 
 test('speed and errors are loaded when shown, name their days, and lead to the failures', async (t) => {
-  const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true })
+  const page = await dashboard.open(t, browser, '/usage?range=30d', { bypassCSP: true, timezoneId: 'Asia/Tokyo' })
   await title(page, 'Spend by model').waitFor()
   await page.waitForLoadState('networkidle')
   const asked: string[] = []
@@ -266,6 +266,7 @@ test('speed and errors are loaded when shown, name their days, and lead to the f
   const { from, to, ...filters } = Object.fromEntries(new URL(page.url()).searchParams)
   assert.deepEqual(filters, { range: 'custom', provider: worst.key, status: 'failed' })
   const query = new URLSearchParams(asked.at(-1)?.split('?')[1])
+  assert.match(String(query.get('period_start')), /T15:00:00.000Z$/) // midnight of the viewer
   const end = String(query.get('period_end'))
   assert.deepEqual([from, to], [new Date(Date.parse(end) - 7 * 86_400_000).toISOString(), end]) // for a provider
 })

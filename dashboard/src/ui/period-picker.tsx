@@ -2,6 +2,7 @@ import { Popover } from '@base-ui/react/popover'
 import { CalendarDays, ChevronDown } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { type Period, type PeriodSearch, type Range, resolvePeriod } from '../lib/period.ts'
+import type { Zone } from '../lib/time.ts'
 import { Button } from './button.tsx'
 import { TextField } from './form/field.tsx'
 import { Segmented } from './form/segmented.tsx'
@@ -30,7 +31,7 @@ const LABELS: Readonly<Record<Range, string>> = {
 }
 const USUAL: readonly Range[] = ['today', '7d', '30d', 'month', 'custom']
 
-/** Which time a page is about. Days and months are those of UTC. */
+/** Which time a page is about. Days of a custom period are those of UTC. */
 export function PeriodPicker({ search, onChange, ranges = USUAL, fallback = '7d', className }: PeriodPickerProps) {
   const isMoving = (range: Range): range is Moving => range !== 'custom'
   const options = ranges.filter(isMoving).map((range) => ({ value: range, label: LABELS[range] }))
@@ -127,14 +128,18 @@ export function minuteOf(now: number): number {
   return Math.floor(now / MINUTE_MS) * MINUTE_MS + 1
 }
 
-/** The period of the address as time goes by; and until when to compare it with another, in steps of five minutes. */
+/**
+ * The period of the address as time goes by; and until when to compare it with another, in steps of five minutes.
+ * @param zone Of days and months: UTC, by which amounts are booked, unless given.
+ */
 export function usePeriod(
   search: PeriodSearch,
   fallback: Exclude<Range, 'custom'>,
+  zone: Zone = 'utc',
 ): { readonly period: Period; readonly comparedUntil: number } {
   const now = useNow()
   return {
-    period: resolvePeriod(search, minuteOf(now), fallback),
+    period: resolvePeriod(search, minuteOf(now), fallback, zone),
     comparedUntil: Math.floor(now / STEP_MS) * STEP_MS,
   }
 }

@@ -35,7 +35,7 @@ import { Labelled } from './usage-controls.tsx'
 
 export function SpeedView() {
   const { by = 'model', ...search } = useUsageSearch()
-  const { period } = usePeriod(search, FALLBACK_RANGE)
+  const { period } = usePeriod(search, FALLBACK_RANGE, useTimeZone())
   const measured = measuredPeriod(period, useNow())
   const query = useQuery(speedQuery({ period: measured.period, group: by }))
   return (

@@ -55,7 +55,7 @@ const VIEWS = [
 const DESCRIPTIONS = {
   used: 'Usage and cost of this account. Days and months are UTC.',
   costs: 'Costs by tag, team, member, key and more. The rows add up to the ledger. Days and months are UTC.',
-  speed: 'Speed and errors of this account’s requests. Days and months are UTC.',
+  speed: 'Speed and errors of this account’s requests. Days and months are those of your time zone.',
 } as const
 
 const VIEW_PARTS = { used: <UsedView />, costs: <CostsView />, speed: <SpeedView /> } as const
