@@ -71,7 +71,7 @@ export function contentSealer(input: RotatedSecret) {
 }
 
 /** Undefined if this release rejects the body, which an earlier release may have accepted. */
-function conversationOf(endpoint: string, body: unknown) {
+export function conversationOf(endpoint: string, body: unknown) {
   try {
     return clientApiOf(endpoint)?.parse(body)
   } catch {

@@ -15,6 +15,7 @@ import { telemetryDestinationsRoutes } from '../features/telemetry-destinations/
 import { createGuardedAgent } from '../net/guarded-agent.ts'
 import { forwardLines, type Log } from '../telemetry/log.ts'
 import type { ExportCounts, Metrics } from '../telemetry/metrics.ts'
+import { conversationOf } from './content.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface Telemetry {
@@ -91,6 +92,7 @@ async function createTracing(
   const passBaggage = propagate && acceptContext && propagators.baggage
   const onEnd = (trace: RequestTrace): void => {
     for (const receiver of receivers) receiver.add(trace)
+    trace.content = undefined // queues of other receivers keep the trace
   }
   return createTracer({ sampler, samplerRatio, acceptContext, propagate, passBaggage, now, clock, onEnd })
 }
@@ -183,7 +185,9 @@ function createTelemetryDestinations(
   const { allow_private_networks: allowPrivateNetworks } = config.telemetry
   const sealer = createSealer(deriveKeys(input, 'telemetry destinations'))
   const agent = createGuardedAgent({ allowPrivateNetworks, connections: 2 })
-  const exporter = createDestinationExporter({ db, sealer, version, agent, allowPrivateNetworks, log, onNeeded })
+  const exporter = createDestinationExporter({
+    ...{ db, sealer, version, agent, allowPrivateNetworks, log, onNeeded, conversationOf },
+  })
   exporter.refresh().catch((error: unknown) => log.warn({ err: error }, 'telemetry destinations could not be read'))
   return {
     add: exporter.add,

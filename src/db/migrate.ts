@@ -38,6 +38,7 @@ import {
 import {
   analyticsExports,
   contentCapture,
+  destinationContent,
   keyRotation,
   markup,
   performanceDays,
@@ -46,7 +47,7 @@ import {
   rejectionsOfNobody,
   teamTags,
   usageDimensions,
-} from './migrations/0033-0042.ts'
+} from './migrations/0033-0043.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
@@ -101,6 +102,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0040-analytics-exports', statements: analyticsExports },
   { name: '0041-raise-ends', statements: raiseEnds },
   { name: '0042-performance-days', statements: performanceDays },
+  { name: '0043-destination-content', statements: destinationContent },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

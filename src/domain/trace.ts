@@ -3,6 +3,7 @@
  * only while a receiver of traces is configured, and knows no telemetry package. All times are monotonic milliseconds.
  */
 import type { TraceContext } from '../lib/trace-context.ts'
+import type { CapturedCompletion } from './capture/captured-completion.ts'
 import type { AttemptOutcome, CompletionRecord } from './completion.ts'
 
 /** Steps of a request that its span reports as events. */
@@ -46,6 +47,9 @@ export interface TracedRequest {
   readonly topP: number | undefined
 }
 
+/** The prompt and the answer of a request, as content capture stores them. */
+export type TracedContent = Omit<CapturedCompletion, 'record' | 'userId'>
+
 export interface RequestTrace {
   readonly context: TraceContext
   /** The span of the client. Undefined if the trace begins here. */
@@ -61,6 +65,8 @@ export interface RequestTrace {
   readonly attempts: AttemptTrace[]
   request: TracedRequest | undefined
   record: CompletionRecord | undefined
+  /** Undefined if content capture does not apply. It must not outlive `onEnd` unmeasured. */
+  content: TracedContent | undefined
   /** `METHOD /route` of an HTTP request. Undefined for the gateway's own requests. */
   route: string | undefined
   status: number | undefined

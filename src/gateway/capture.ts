@@ -34,11 +34,13 @@ export function beginCapture(
   const gathered: Gathered = { answer: undefined }
   return {
     api: { ...api, ...gatheringApi(api, gathered) },
-    end({ outcome: { record } }) {
+    end({ admitted: { trace }, outcome: { record } }) {
       if (record === undefined) return
       const { userId } = caller
       const renderAnswer = (): string | undefined => gathered.answer?.render(headOf(record))
-      port.add({ record, userId, endpoint: api.endpoint, body, bodyBytes, renderAnswer })
+      const content = { endpoint: api.endpoint, body, bodyBytes, renderAnswer }
+      port.add({ record, userId, ...content })
+      if (trace !== undefined) trace.content = content
     },
   }
 }

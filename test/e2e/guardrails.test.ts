@@ -22,6 +22,7 @@ import {
 } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { reconcile } from '../support/ledger/money.ts'
+import { startReceiver } from '../support/otlp/receiver.ts'
 import {
   answerJson,
   answerStream,
@@ -68,6 +69,7 @@ const config = {
   providers: { up: { protocol: 'openai', base_url: `${provider.url}/v1`, api_key: 'sk-up' } },
   models: [model('m1', 'up', 'up-model')],
   webhooks: { allow_private_networks: true },
+  telemetry: { allow_private_networks: true },
 }
 const first = await startGateway({ config: { ...config, content_capture: { allow: true, retention_days: 20 } } })
 const second = await startGateway({ config, dataDir: first.dataDir })
@@ -438,6 +440,36 @@ test('prompts and answers are captured on every API, whole and streamed, as guar
 function textOf(content: unknown): unknown {
   return Array.isArray(content) ? (content as { readonly text: string }[]).map(({ text }) => text).join('') : content
 }
+
+test('a destination of traces with `content` receives what is captured, and nothing of other requests', async (t) => {
+  const receiver = await startReceiver((close) => t.after(close))
+  const owner = await guarded([{ kind: 'secrets', action: 'mask' }])
+  const made = await send(first, '/v1/keys', { key: owner, body: { name: 'captured' } })
+  const { id, key } = JSON.parse(made.text) as { readonly id: string; readonly key: string }
+  await capturing({ keys: [id] }, owner)
+  const body = { name: 'ours', kind: 'otlp', url: `${receiver.url}/v1/traces`, content: true }
+  assert.equal((await send(first, '/v1/telemetry-destinations', { key: owner, body })).status, 201)
+  script = answerJson(completion({ content: 'ok' }))
+  await ask(owner, 'not captured')
+  for (const [path, bodyOf] of WAYS) {
+    for (const stream of [false, true]) {
+      script = stream ? streamOf(`keep ${SECRET} safe`, 4) : answerJson(completion({ content: `keep ${SECRET} safe` }))
+      assert.equal((await send(first, path, { key, body: bodyOf(`my key is ${SECRET}`, stream) })).status, 200)
+    }
+  }
+  const count = 2 * WAYS.length
+  await receiver.until(() => receiver.spans.length === 2 * (count + 1))
+  assert.deepEqual(receiver.problems, [])
+  const having = receiver.spans.filter(({ attributes }) => 'gen_ai.input.messages' in attributes)
+  assert.equal(having.length, count)
+  for (const { attributes } of having) {
+    const read = (name: string) => JSON.parse(String(attributes[name]))
+    const parts = (content: string) => [{ type: 'text', content }]
+    assert.deepEqual(read('gen_ai.input.messages'), [{ role: 'user', parts: parts('my key is [SECRET]') }])
+    assert.deepEqual(read('gen_ai.output.messages')[0].parts, parts('keep [SECRET] safe'))
+  }
+  assert.doesNotMatch(JSON.stringify(receiver.spans), /abcdefghij|not captured/)
+})
 
 test('an answer that breaks off is captured as far as it arrived', async () => {
   const key = await capturing()

@@ -6543,6 +6543,8 @@ export interface operations {
                             team_id: string | null;
                             /** @description Whether traces are sent. */
                             enabled: boolean;
+                            /** @description Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`. */
+                            content: boolean;
                             /** @description ISO 8601 UTC. */
                             created_at: string;
                         }[];
@@ -6588,6 +6590,8 @@ export interface operations {
                     team_id?: string | null;
                     /** @description Whether traces are sent. */
                     enabled?: boolean;
+                    /** @description Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`. */
+                    content?: boolean;
                 };
             };
         };
@@ -6614,6 +6618,8 @@ export interface operations {
                         team_id: string | null;
                         /** @description Whether traces are sent. */
                         enabled: boolean;
+                        /** @description Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`. */
+                        content: boolean;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                     };
@@ -6662,6 +6668,8 @@ export interface operations {
                         team_id: string | null;
                         /** @description Whether traces are sent. */
                         enabled: boolean;
+                        /** @description Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`. */
+                        content: boolean;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                     };
@@ -6726,6 +6734,8 @@ export interface operations {
                     };
                     /** @description Whether traces are sent. */
                     enabled?: boolean;
+                    /** @description Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`. */
+                    content?: boolean;
                 };
             };
         };
@@ -6752,6 +6762,8 @@ export interface operations {
                         team_id: string | null;
                         /** @description Whether traces are sent. */
                         enabled: boolean;
+                        /** @description Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`. */
+                        content: boolean;
                         /** @description ISO 8601 UTC. */
                         created_at: string;
                     };

@@ -286,6 +286,8 @@ export interface TelemetryDestinationTable {
   /** Null: requests of the whole account. */
   team_id: TeamId | null
   enabled: 0 | 1
+  /** Whether spans have the prompts and answers that content capture stores. */
+  content: 0 | 1
   created_at: number
   changed_at: number
 }

@@ -2,10 +2,12 @@
  * Exports the traces of accounts to the destinations that they chose: each has a bounded queue of its own, and a sender that
  * connects to allowed addresses only.
  */
+import type { Attributes } from '@opentelemetry/api'
 import type { Kysely } from 'kysely'
 import type { Agent } from 'undici'
 import type { Database } from '../../db/schema/schema.ts'
 import type { Sealer } from '../../db/sealed.ts'
+import type { ChatMessage } from '../../domain/chat.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import type { RequestTrace } from '../../domain/trace.ts'
 import { checkTarget } from '../../net/guarded-agent.ts'
@@ -19,6 +21,14 @@ const REFRESH_MS = 5_000
 /** Spans that wait for one destination. */
 const MAX_QUEUE = 1_024
 const BATCH_SPANS = 256
+/** With prompts and answers: a body has at most a few MiB. */
+const CONTENT_BATCH_SPANS = 16
+/** Characters of a prompt and, about, of its answer; of a longer one, a span says that it is left out. */
+export const MAX_CONTENT_CHARACTERS = 128 * 1024
+/** Of all prompts and answers that wait, for all destinations. */
+export const MAX_WAITING_CONTENT_CHARACTERS = 32 * 1024 * 1024
+/** The characters of an answer are known when it is rendered, which is later. */
+const CHARACTERS_A_TOKEN = 4
 const DELAY_MS = 2_000
 const TIMEOUT_MS = 10_000
 const FLUSH_MS = 2_000
@@ -30,6 +40,11 @@ export interface ExporterInput {
   readonly agent: Agent
   readonly allowPrivateNetworks: boolean
   readonly log: { warn(fields: object, message: string): void }
+  /** The prompt of a body, whatever the API; undefined: it can no longer be read. @param endpoint `METHOD /path`. */
+  readonly conversationOf: (
+    endpoint: string,
+    body: unknown,
+  ) => { readonly messages: readonly ChatMessage[] } | undefined
   /** Called when there are destinations for the first time, and when there are none any more. */
   readonly onNeeded: (isNeeded: boolean) => void | Promise<void>
 }
@@ -48,6 +63,8 @@ export interface DestinationExporter {
 interface OpenDestination {
   readonly row: DestinationRow
   readonly queue: ExportQueue<RequestTrace>
+  /** Undefined: it gets neither prompts nor answers. */
+  readonly contents: Contents | undefined
 }
 
 interface ExporterState {
@@ -55,11 +72,14 @@ interface ExporterState {
   open: ReadonlyMap<AccountId, readonly OpenDestination[]>
   /** Of destinations that are gone. */
   readonly past: { exported: number; dropped: number }
+  readonly room: ContentRoom
   reading: Promise<void> | undefined
 }
 
 export function createDestinationExporter(input: ExporterInput): DestinationExporter {
-  const state: ExporterState = { input, open: new Map(), past: { exported: 0, dropped: 0 }, reading: undefined }
+  const past = { exported: 0, dropped: 0 }
+  const room = { left: MAX_WAITING_CONTENT_CHARACTERS }
+  const state: ExporterState = { input, open: new Map(), past, room, reading: undefined }
   const failed = (error: unknown): void => input.log.warn({ err: error }, 'telemetry destinations could not be read')
   const timer = setInterval(() => void refresh(state).catch(failed), REFRESH_MS).unref()
   return {
@@ -67,11 +87,12 @@ export function createDestinationExporter(input: ExporterInput): DestinationExpo
     add(trace) {
       const { record } = trace
       if (record === undefined) return
-      for (const { row, queue } of state.open.get(record.accountId) ?? []) {
-        if (row.team_id === null || row.team_id === record.teamId) queue.add(trace, trace.attempts.length + 1)
+      for (const destination of state.open.get(record.accountId) ?? []) {
+        const { team_id: teamId } = destination.row
+        if (teamId === null || teamId === record.teamId) addTrace(destination, trace)
       }
     },
-    test: (row) => sendTest(input, row),
+    test: (row) => sendTest(state, row),
     counts: () => countsOf(state),
     async close() {
       clearInterval(timer)
@@ -87,8 +108,16 @@ function openOnes({ open }: ExporterState): OpenDestination[] {
   return [...open.values()].flat()
 }
 
-async function endQueue({ past }: ExporterState, { queue }: OpenDestination): Promise<void> {
+function addTrace({ queue, contents }: OpenDestination, trace: RequestTrace): void {
+  const { dropped } = queue.counts
+  contents?.keep(trace) // a full batch is sent at once
+  queue.add(trace, trace.attempts.length + 1)
+  if (queue.counts.dropped > dropped) contents?.take(trace)
+}
+
+async function endQueue({ past }: ExporterState, { queue, contents }: OpenDestination): Promise<void> {
   await queue.close(FLUSH_MS)
+  contents?.close()
   past.exported += queue.counts.exported
   past.dropped += queue.counts.dropped
 }
@@ -122,7 +151,7 @@ async function readAgain(state: ExporterState): Promise<void> {
   for (const row of rows) {
     const same = former.get(row.id)
     const isKept = same?.row.changed_at === row.changed_at
-    const opened = isKept ? same : await openQueue(state.input, row)
+    const opened = isKept ? same : await openQueue(state, row)
     if (isKept) former.delete(row.id)
     if (opened !== undefined) next.set(row.account_id, [...(next.get(row.account_id) ?? []), opened])
   }
@@ -132,14 +161,29 @@ async function readAgain(state: ExporterState): Promise<void> {
 }
 
 /** Undefined: its secrets cannot be read. */
-async function openQueue(input: ExporterInput, row: DestinationRow): Promise<OpenDestination | undefined> {
+async function openQueue(
+  { input, room }: Pick<ExporterState, 'input' | 'room'>,
+  row: DestinationRow,
+): Promise<OpenDestination | undefined> {
   const { sealer, log, version, agent, allowPrivateNetworks } = input
   const secrets = openSecrets(sealer, row)
   if (secrets === undefined) {
     log.warn({ destination: row.id }, 'the credential of a telemetry destination cannot be read')
     return undefined
   }
-  const { createDestinationQueue } = await import('../../telemetry/otlp/tracer.ts')
+  const [{ createDestinationQueue }, { contentAttributes }] = await Promise.all([
+    import('../../telemetry/otlp/tracer.ts'),
+    import('../../telemetry/otlp/spans.ts'),
+  ])
+  const contents = row.content === 1 ? createContents(room) : undefined
+  const contentOf = (trace: RequestTrace): Attributes => {
+    const content = contents?.take(trace)
+    if (content === undefined) return {}
+    if (content === 'omitted') return { 'turnpike.content_omitted': true }
+    const { endpoint, request, renderAnswer } = content
+    const { messages } = input.conversationOf(endpoint, JSON.parse(request)) ?? { messages: [] }
+    return contentAttributes(messages, renderAnswer())
+  }
   const queue = createDestinationQueue({
     endpoint: {
       url: row.url,
@@ -148,17 +192,67 @@ async function openQueue(input: ExporterInput, row: DestinationRow): Promise<Ope
       gzip: true,
       timeoutMs: TIMEOUT_MS,
     },
-    batch: { maxQueue: MAX_QUEUE, maxBatch: BATCH_SPANS, delayMs: DELAY_MS },
+    batch: { maxQueue: MAX_QUEUE, maxBatch: contents ? CONTENT_BATCH_SPANS : BATCH_SPANS, delayMs: DELAY_MS },
     version,
     extras: extrasOf(row.kind),
+    contentOf,
     dispatcher: agent,
     check: () => void checkTarget(row.url, { allowPrivateNetworks }),
   })
-  return { row, queue }
+  return { row, queue, contents }
 }
 
-async function sendTest(input: ExporterInput, row: DestinationRow): Promise<SendResult> {
-  const opened = await openQueue(input, row)
+/** What prompts and answers may still take, of all destinations, in characters. */
+interface ContentRoom {
+  left: number
+}
+
+interface KeptContent {
+  readonly endpoint: string
+  /** JSON text. */
+  readonly request: string
+  readonly renderAnswer: () => string | undefined
+  /** In characters, about. */
+  readonly size: number
+}
+
+/** The prompts and answers of the traces that wait for a destination. */
+interface Contents {
+  keep(trace: RequestTrace): void
+  /** Undefined if content capture does not apply to the request. */
+  take(trace: RequestTrace): KeptContent | 'omitted' | undefined
+  close(): void
+}
+
+function createContents(room: ContentRoom): Contents {
+  const kept = new WeakMap<RequestTrace, KeptContent | 'omitted'>()
+  let held = 0
+  const hold = (size: number): void => {
+    held += size
+    room.left -= size
+  }
+  return {
+    keep(trace) {
+      if (trace.content === undefined || trace.attempts.length === 0) return
+      const { endpoint, body, bodyBytes = 0, renderAnswer } = trace.content
+      const request = bodyBytes > MAX_CONTENT_CHARACTERS ? undefined : JSON.stringify(body)
+      const size = (request?.length ?? 0) + CHARACTERS_A_TOKEN * (trace.record?.completionTokens ?? 0)
+      const isKept = request !== undefined && size <= Math.min(MAX_CONTENT_CHARACTERS, room.left)
+      kept.set(trace, isKept ? { endpoint, request, renderAnswer, size } : 'omitted')
+      if (isKept) hold(size)
+    },
+    take(trace) {
+      const content = kept.get(trace)
+      kept.delete(trace)
+      if (typeof content === 'object') hold(-content.size)
+      return content
+    },
+    close: () => hold(-held),
+  }
+}
+
+async function sendTest(state: ExporterState, row: DestinationRow): Promise<SendResult> {
+  const opened = await openQueue(state, row)
   if (opened === undefined) return { ok: false, reason: 'the credential cannot be read' }
   const { queue } = opened
   queue.add(testTrace(row))
@@ -169,7 +263,14 @@ async function sendTest(input: ExporterInput, row: DestinationRow): Promise<Send
 
 function testTrace({ id }: DestinationRow): RequestTrace {
   const traceId = Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString('hex')
-  const none = { parentSpanId: undefined, steps: [], attempts: [], request: undefined, record: undefined }
+  const none = {
+    parentSpanId: undefined,
+    steps: [],
+    attempts: [],
+    request: undefined,
+    record: undefined,
+    content: undefined,
+  }
   return {
     ...none,
     context: { traceId, spanId: traceId.slice(16), sampled: true, state: undefined, baggage: undefined },

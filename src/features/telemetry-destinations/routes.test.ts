@@ -5,12 +5,14 @@ import { completionRecord } from '../../../test/support/ledger/completions.ts'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { startReceiver } from '../../../test/support/otlp/receiver.ts'
 import { createSealer } from '../../db/sealed.ts'
-import type { AccountId } from '../../domain/ids.ts'
+import type { ChatMessage } from '../../domain/chat.ts'
+import type { AccountId, TeamId } from '../../domain/ids.ts'
+import type { TracedContent } from '../../domain/trace.ts'
 import { callerOf } from '../../http/caller.ts'
 import { createGuardedAgent } from '../../net/guarded-agent.ts'
 import { createTracer } from '../../telemetry/otlp/tracer.ts'
 import { auditWriter } from '../audit/log.ts'
-import { createDestinationExporter } from './exporter.ts'
+import { createDestinationExporter, MAX_CONTENT_CHARACTERS, MAX_WAITING_CONTENT_CHARACTERS } from './exporter.ts'
 import { telemetryDestinationsRoutes } from './routes.ts'
 import { openSecrets } from './store.ts'
 
@@ -26,7 +28,10 @@ async function setUp(t: TestContext, allowPrivateNetworks = true) {
   const needed: boolean[] = []
   const log = { warn: () => {} }
   const onNeeded = (isNeeded: boolean): void => void needed.push(isNeeded)
-  const exporter = createDestinationExporter({ db, sealer, version: '1', agent, allowPrivateNetworks, log, onNeeded })
+  const exporter = createDestinationExporter({
+    ...{ db, sealer, version: '1', agent, allowPrivateNetworks, log, onNeeded },
+    conversationOf: (_, body) => body as { readonly messages: readonly ChatMessage[] },
+  })
   t.after(() => agent.destroy())
   const routes = telemetryDestinationsRoutes({
     ...{ db, now, ids: testIds, callerOf, sealer, exporter, allowPrivateNetworks },
@@ -55,7 +60,7 @@ async function setUp(t: TestContext, allowPrivateNetworks = true) {
     onEnd: exporter.add,
   })
   /** A traced request of an account, which has ended. */
-  const trace = (accountId: AccountId, over: object = {}): void => {
+  const trace = (accountId: AccountId, over: object = {}, content?: TracedContent): void => {
     const begun = tracer.begin({})
     begun.request = { model: 'm1', stream: false, maxTokens: undefined, temperature: undefined, topP: undefined }
     begun.record = completionRecord({ accountId, model: 'm1', ...over })
@@ -63,7 +68,9 @@ async function setUp(t: TestContext, allowPrivateNetworks = true) {
       ...{ spanId: begun.newSpanId(), provider: 'up', kind: 'openai', baseUrl: 'http://10.1.2.3/v1', model: 'um' },
       ...{ startedAt: 1, firstEventMs: 1, endedAt: 4, outcome: undefined, status: 200 },
     })
+    begun.content = content
     begun.onEnd(begun)
+    begun.content = undefined
   }
   return { db, receiver, sealer, exporter, request, account, other, add, rows, audited, trace, needed }
 }
@@ -129,6 +136,94 @@ test('each kind authenticates in its way and marks what counts tokens', async (t
   assert.deepEqual(types.sort(), ['generation', 'span'])
   assert.equal((await add({ kind: 'honeycomb', url: undefined })).status, 400, 'a credential is required')
   assert.equal((await add({ kind: 'otlp', credential: 'x' })).status, 400, 'it has none')
+})
+
+test('a destination of a team gets the requests of that team alone', async (t) => {
+  const { db, account, add, receiver, exporter, trace } = await setUp(t)
+  const team = 'team_a' as TeamId
+  assert.equal((await add({ team_id: team })).status, 404)
+  await db
+    .insertInto('team')
+    .values({ account_id: account, id: team, name: 'a', models: '[]', endpoints: '[]', created_at: 1, changed_at: 1 })
+    .execute()
+  const { status, body } = await add({ team_id: team })
+  assert.deepEqual([status, body.team_id], [201, team])
+  trace(account, { id: 'chatcmpl-of-nobody' })
+  trace(account, { id: 'chatcmpl-of-b', teamId: 'team_b' })
+  trace(account, { id: 'chatcmpl-of-a', teamId: team })
+  await exporter.close()
+  const ids = receiver.spans.map(({ attributes }) => attributes['gen_ai.response.id'])
+  assert.deepEqual(ids, ['chatcmpl-of-a', 'chatcmpl-of-a'], 'of the request and of its attempt')
+})
+
+const captured = (messages: readonly object[], message?: object): TracedContent => ({
+  endpoint: 'POST /v1/chat/completions',
+  body: { messages },
+  bodyBytes: undefined,
+  renderAnswer: () => message && JSON.stringify({ choices: [{ message, finish_reason: 'tool_calls' }] }),
+})
+
+test('prompts and answers go only to destinations with `content`, on the span of the attempt', async (t) => {
+  const { account, add, receiver, exporter, trace } = await setUp(t)
+  assert.equal((await add({ name: 'without' })).body.content, false)
+  assert.equal((await add({ name: 'with', content: true, headers: { 'x-name': 'with' } })).body.content, true)
+  const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }
+  const prompt = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'a cat' },
+  ]
+  trace(account, {}, captured(prompt, { role: 'assistant', content: 'Looking.', refusal: null, tool_calls: [call] }))
+  await exporter.close()
+  assert.deepEqual(receiver.problems, [])
+  const having = receiver.spans.filter(({ attributes }) => 'gen_ai.input.messages' in attributes)
+  assert.deepEqual([receiver.spans.length, having.length, having[0]?.kind], [4, 1, 3])
+  const read = (name: string) => JSON.parse(String(having[0]?.attributes[name]))
+  const toolCall = { type: 'tool_call', id: 'call_1', name: 'look', arguments: { at: 1 } }
+  assert.deepEqual(read('gen_ai.system_instructions'), [{ type: 'text', content: 'Be brief.' }])
+  assert.deepEqual(read('gen_ai.input.messages'), [
+    { role: 'user', parts: [{ type: 'text', content: 'What is it?' }, { type: 'image_url' }] },
+    { role: 'assistant', parts: [toolCall] },
+    { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call_1', response: 'a cat' }] },
+  ])
+  assert.deepEqual(read('gen_ai.output.messages'), [
+    { role: 'assistant', parts: [{ type: 'text', content: 'Looking.' }, toolCall], finish_reason: 'tool_call' },
+  ])
+})
+
+test('a span says that its prompt is left out where it is too long, or where too many wait [limit: span-content]', async (t) => {
+  const { account, add, receiver, exporter, trace } = await setUp(t)
+  for (const name of ['one', 'two']) await add({ name, content: true })
+  const ask = (length: number) => trace(account, {}, captured([{ role: 'user', content: 'x'.repeat(length) }]))
+  const omitted = () => receiver.spans.filter(({ attributes }) => attributes['turnpike.content_omitted'] === true)
+  ask(MAX_CONTENT_CHARACTERS)
+  await receiver.until(() => receiver.spans.length === 4)
+  assert.equal(omitted().length, 2)
+  const half = MAX_CONTENT_CHARACTERS / 2
+  const count = 300
+  assert.ok(2 * count * half > MAX_WAITING_CONTENT_CHARACTERS)
+  for (let each = 0; each < count; each++) ask(half)
+  await receiver.until(() => receiver.spans.length === 4 + 4 * count)
+  const before = omitted().length
+  assert.ok(before > 2, String(before))
+  ask(half)
+  await exporter.close()
+  assert.equal(omitted().length, before, 'what was sent makes room')
+})
+
+test('only who may read prompts may send them to a destination', async (t) => {
+  const { request, account, add } = await setUp(t)
+  const limited = `${account} webhooks` as AccountId
+  assert.equal((await add({}, limited)).status, 201)
+  assert.equal((await add({ content: true }, limited)).status, 403)
+  const { body } = await add({ content: true })
+  const patch = (change: object, of: string) => request(`${PATH}/${body.id}`, of, { method: 'PATCH', body: change })
+  assert.equal((await patch({ url: 'https://93.184.216.34/', headers: {} }, limited)).status, 403)
+  assert.equal((await patch({ content: false }, limited)).body.content, false)
+  assert.equal((await patch({ content: true }, limited)).status, 403)
+  assert.equal((await patch({ content: true }, account)).body.content, true)
 })
 
 test('internal addresses are refused', async (t) => {

@@ -4,7 +4,9 @@ import { type Static, Type } from 'typebox'
 import type { TelemetryDestinationTable } from '../../db/schema/schema.ts'
 import type { Sealer } from '../../db/sealed.ts'
 import { GatewayError, notFound } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, TelemetryDestinationId } from '../../domain/ids.ts'
+import { assertRight } from '../../http/caller.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
 import { closed, isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
@@ -55,6 +57,10 @@ const Headers = Type.Record(
   { maxProperties: 20, description: 'Further request headers. Stored sealed and never returned.' },
 )
 const Enabled = Type.Boolean({ description: 'Whether traces are sent.' })
+const Content = Type.Boolean({
+  description:
+    'Whether spans have prompts and answers, where content capture applies. To change such a destination requires the right `content`.',
+})
 const Kind = oneOf(DESTINATION_KINDS, { description: `The service: ${describeKinds()}.` })
 
 const DestinationCreate = closed({
@@ -65,6 +71,7 @@ const DestinationCreate = closed({
   headers: Type.Optional(Headers),
   team_id: Type.Optional(nullable<string>('string', 'Only requests of this team. Null: all of the account.')),
   enabled: Type.Optional(Enabled),
+  content: Type.Optional(Content),
 })
 const DestinationPatch = closed({
   name: Type.Optional(Name),
@@ -72,6 +79,7 @@ const DestinationPatch = closed({
   credential: Type.Optional(Credential),
   headers: Type.Optional(Headers),
   enabled: Type.Optional(Enabled),
+  content: Type.Optional(Content),
 })
 const DestinationView = Type.Object({
   id: Type.String(),
@@ -83,6 +91,7 @@ const DestinationView = Type.Object({
   has_credential: Type.Boolean(),
   team_id: nullable<string>('string', 'The team whose requests are sent. Null: all of the account.'),
   enabled: Enabled,
+  content: Content,
   created_at: Type.String({ description: 'ISO 8601 UTC.' }),
 })
 const TestView = Type.Object({
@@ -133,14 +142,13 @@ export function telemetryDestinationsRoutes(deps: DestinationsDeps): FastifyPlug
   return async (app) => {
     addReads(app, deps)
     app.post(path, { config, schema: createSchema }, async (request, reply) => {
-      const row = await create(deps, callerOf(request).accountId, request.body)
+      const row = await create(deps, callerOf(request), request.body)
       await audit(deps, request, row, 'created')
       await exporter.refresh()
       return reply.code(201).send(renderDestination(deps, row))
     })
     app.patch(`${path}/:id`, { config, schema: updateSchema }, async (request) => {
-      const { accountId } = callerOf(request)
-      const row = await change(deps, { accountId, id: request.params.id }, request.body)
+      const row = await change(deps, { caller: callerOf(request), id: request.params.id }, request.body)
       await audit(deps, request, row, 'changed')
       await exporter.refresh()
       return renderDestination(deps, row)
@@ -192,9 +200,11 @@ function addTest(app: App, { db, callerOf, exporter }: DestinationsDeps): void {
 
 type Created = Static<typeof DestinationCreate>
 
-async function create(deps: DestinationsDeps, accountId: AccountId, body: Created): Promise<DestinationRow> {
+async function create(deps: DestinationsDeps, caller: Caller, body: Created): Promise<DestinationRow> {
   const { db, ids, now, sealer } = deps
-  const { name, kind, credential, headers = {}, team_id: teamId, enabled = true } = body
+  const { name, kind, credential, headers = {}, team_id: teamId, enabled = true, content = false } = body
+  const { accountId } = caller
+  if (content) assertRight(caller, 'content')
   checkCredential(kind, credential)
   const url = await allowedUrl(deps, urlOf(kind, body.url))
   await requireTeam(deps, accountId, teamId)
@@ -207,6 +217,7 @@ async function create(deps: DestinationsDeps, accountId: AccountId, body: Create
     secrets: sealer.seal(JSON.stringify({ credential, headers } satisfies DestinationSecrets), placeOf(key)),
     team_id: (teamId ?? null) as TeamId | null,
     enabled: enabled ? 1 : 0,
+    content: content ? 1 : 0,
     created_at: now(),
     changed_at: now(),
   }
@@ -226,19 +237,21 @@ async function create(deps: DestinationsDeps, accountId: AccountId, body: Create
   return row
 }
 
-interface Reference {
-  readonly accountId: AccountId
+interface Changed {
+  readonly caller: Caller
   readonly id: TelemetryDestinationId
 }
 
 async function change(
   deps: DestinationsDeps,
-  reference: Reference,
+  { caller, id }: Changed,
   body: Static<typeof DestinationPatch>,
 ): Promise<DestinationRow> {
   const { db, now, sealer } = deps
-  const before = await requireDestination(db, reference)
-  const { name, url, credential, headers, enabled } = body
+  const { accountId } = caller
+  const before = await requireDestination(db, { accountId, id })
+  const { name, url, credential, headers, enabled, content = before.content === 1 } = body
+  if (content) assertRight(caller, 'content')
   const old = openSecrets(sealer, before) ?? { headers: {} }
   const secrets = { credential: credential ?? old.credential, headers: headers ?? old.headers }
   if (credential !== undefined) checkCredential(before.kind, credential)
@@ -256,13 +269,14 @@ async function change(
       secrets: sealer.seal(JSON.stringify(secrets satisfies DestinationSecrets), placeOf(before)),
     }),
     ...(enabled !== undefined && { enabled: enabled ? (1 as const) : (0 as const) }),
+    content: content ? (1 as const) : (0 as const),
     changed_at: Math.max(now(), before.changed_at + 1),
   }
   await db
     .updateTable('telemetry_destination')
     .set(changes)
-    .where('account_id', '=', reference.accountId)
-    .where('id', '=', reference.id)
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
     .execute()
   return { ...before, ...changes }
 }
@@ -318,6 +332,7 @@ function renderDestination(
     has_credential: secrets?.credential !== undefined,
     team_id: row.team_id,
     enabled: row.enabled === 1,
+    content: row.content === 1,
     created_at: isoTime(row.created_at),
   }
 }

@@ -12,8 +12,10 @@ import {
 } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+import type { ChatMessage, ContentPart, ToolCall } from '../../domain/chat.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AttemptTrace, RequestTrace, TraceStep } from '../../domain/trace.ts'
+import { parseJson } from '../../lib/json.ts'
 import { operationOf } from '../gen-ai-metrics.ts'
 
 /** What spans of a destination have besides, by the role of a span. */
@@ -26,6 +28,8 @@ export interface SpanSource {
   readonly resource: Resource
   readonly scope: { readonly name: string; readonly version: string }
   readonly extras?: SpanExtras | undefined
+  /** Returns the attributes with the prompt and the answer. Absent for receivers that get neither. */
+  readonly contentOf?: ((trace: RequestTrace) => Attributes) | undefined
   /** The receiver is not the operator's, whose hosts are not its business. */
   readonly isForeign: boolean
 }
@@ -169,6 +173,7 @@ function attemptSpan({ trace, attempt, source, unixMs, isLast }: AttemptSpanInpu
         attempt.firstEventMs !== undefined && {
           'gen_ai.response.time_to_first_chunk': attempt.firstEventMs / 1000,
         }),
+      ...(isLast && source.contentOf?.(trace)),
       ...source.extras?.attempt,
     },
     events: [],
@@ -244,4 +249,72 @@ function spanOf({ source, context, parent, startMs, endMs, ...span }: SpanInput)
 function hrTime(unixMs: number): HrTime {
   const seconds = Math.floor(unixMs / 1000)
   return [seconds, Math.round((unixMs - seconds * 1000) * 1e6)]
+}
+
+/** A chat completion, as content capture renders answers. */
+interface Answer {
+  readonly choices: readonly { readonly message: ChatMessage; readonly finish_reason: string | null }[]
+}
+
+type Part = Readonly<Record<string, unknown>>
+
+/**
+ * Returns the attributes of the GenAI conventions that have a prompt and its answer, as JSON text. Images, audio and files
+ * are parts without their data.
+ * @param answer JSON text of a chat completion. Undefined if there was none.
+ */
+export function contentAttributes(messages: readonly ChatMessage[], answer: string | undefined): Attributes {
+  const after = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
+  const count = after < 0 ? messages.length : after
+  const instructions = messages.slice(0, count).flatMap(partsOf)
+  const input = messages.slice(count).map((message) => ({ role: message.role, parts: partsOf(message) }))
+  const { choices } = answer === undefined ? { choices: [] } : (JSON.parse(answer) as Answer) // our own rendering
+  const output = choices.map(({ message, finish_reason: reason }) => ({
+    role: 'assistant',
+    parts: partsOf(message),
+    ...(reason !== null && { finish_reason: reason === 'tool_calls' ? 'tool_call' : reason }),
+  }))
+  return {
+    ...(instructions.length > 0 && { 'gen_ai.system_instructions': JSON.stringify(instructions) }),
+    ...(input.length > 0 && { 'gen_ai.input.messages': JSON.stringify(input) }),
+    ...(output.length > 0 && { 'gen_ai.output.messages': JSON.stringify(output) }),
+  }
+}
+
+function partsOf({ role, content, tool_calls: calls, tool_call_id: id, ...message }: ChatMessage): readonly Part[] {
+  const said = typeof content === 'string' ? [textPart(content)] : (content ?? []).map(contentPart)
+  if (role === 'tool') {
+    const response = typeof content === 'string' ? content : said
+    return [{ type: 'tool_call_response', id, response }]
+  }
+  const { reasoning_content: reasoning, refusal } = message
+  return [
+    ...(reasoning ? [{ type: 'reasoning', content: reasoning }] : []),
+    ...said,
+    ...(refusal ? [textPart(refusal)] : []),
+    ...(calls ?? []).map(callPart),
+  ]
+}
+
+function textPart(content: string): Part {
+  return { type: 'text', content }
+}
+
+function contentPart(part: ContentPart): Part {
+  if (part.type === 'text') return textPart(part.text)
+  return part.type === 'refusal' ? textPart(part.refusal) : { type: part.type }
+}
+
+/** Calls of custom tools have their own form in answers. */
+interface CustomCall {
+  readonly id: string
+  readonly type: 'custom'
+  readonly custom: { readonly name: string; readonly input: string }
+}
+
+function callPart(call: ToolCall | CustomCall): Part {
+  const { id } = call
+  if (call.type === 'custom') return { type: 'tool_call', id, name: call.custom.name, arguments: call.custom.input }
+  const { name, arguments: text } = call.function
+  return { type: 'tool_call', id, name, arguments: parseJson(text) ?? text }
 }

@@ -60,6 +60,7 @@ export function createTracer(options: TracerOptions): Tracing {
         attempts: [],
         request: undefined,
         record: undefined,
+        content: undefined,
         route: undefined,
         status: undefined,
         endedAt: undefined,
@@ -129,6 +130,7 @@ export interface TraceExportOptions {
   readonly resource: Resource
   readonly version: string
   readonly extras?: SpanExtras | undefined
+  readonly contentOf?: SpanSource['contentOf']
   /** The receiver is not the operator's. */
   readonly isForeign?: boolean
   /** Default: sends to `endpoint`. */
@@ -144,11 +146,12 @@ export function createTraceExport(options: TraceExportOptions): ExportQueue<Requ
     resource,
     version,
     extras,
+    contentOf,
     isForeign = false,
     sender = createSender(endpoint),
     onFailure,
   } = options
-  const source: SpanSource = { resource, scope: { name: 'turnpike', version }, extras, isForeign }
+  const source: SpanSource = { resource, scope: { name: 'turnpike', version }, extras, contentOf, isForeign }
   const serialize = endpoint.protocol === 'http/json' ? serializeJson : serializeProtobuf
   const send = async (traces: readonly RequestTrace[]): Promise<SendResult> =>
     sender.send(await serialize(traces, source))
@@ -189,6 +192,7 @@ async function serializeJson(traces: readonly RequestTrace[], source: SpanSource
 interface DestinationOptions extends Pick<TraceExportOptions, 'batch' | 'version'> {
   readonly endpoint: OtlpEndpoint
   readonly extras?: SpanExtras | undefined
+  readonly contentOf?: SpanSource['contentOf']
   /** Connects to allowed addresses only. */
   readonly dispatcher: Dispatcher
   /** Throws where the address is not allowed any more. */
@@ -197,7 +201,7 @@ interface DestinationOptions extends Pick<TraceExportOptions, 'batch' | 'version
 
 /** The export of an account's traces to a destination of its own: nothing of the installation but the service's name. */
 export function createDestinationQueue(options: DestinationOptions): ExportQueue<RequestTrace> {
-  const { endpoint, batch, version, extras, dispatcher, check } = options
+  const { endpoint, batch, version, extras, contentOf, dispatcher, check } = options
   const resource = createResource({ serviceName: 'turnpike', version, instanceId: undefined, attributes: {} })
   const guarded = createSender(endpoint, dispatcher, 1)
   const sender: Sender = {
@@ -210,5 +214,5 @@ export function createDestinationQueue(options: DestinationOptions): ExportQueue
       return await guarded.send(body)
     },
   }
-  return createTraceExport({ endpoint, batch, resource, version, extras, isForeign: true, sender })
+  return createTraceExport({ endpoint, batch, resource, version, extras, contentOf, isForeign: true, sender })
 }

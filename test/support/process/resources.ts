@@ -287,7 +287,7 @@ async function makeDestination({ database: { db } }: AppForTests, { accountId }:
   const times = { created_at: Date.now(), changed_at: Date.now() }
   await db
     .insertInto('telemetry_destination')
-    .values({ ...row, ...times, secrets: randomBytes(60), enabled: 0 })
+    .values({ ...row, ...times, secrets: randomBytes(60), enabled: 0, content: 0 })
     .execute()
   return id
 }

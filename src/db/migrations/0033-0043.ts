@@ -168,3 +168,8 @@ select account_id, hour / 24, model, provider, measure, bucket, sum(count)
 from performance_hour group by 1, 2, 3, 4, 5, 6`
 
 export const performanceDays: readonly string[] = [performanceDay, ofWhatIsThere]
+
+/** Whether a destination of traces receives the prompts and answers that content capture stores. */
+export const destinationContent: readonly string[] = [
+  'alter table telemetry_destination add column content integer not null default 0 check (content in (0, 1))',
+]
