@@ -8,7 +8,7 @@ import { type GatewayError, renderErrorBody } from '../domain/errors.ts'
 import { brokenEnd } from '../domain/kept-events.ts'
 import type { ModelKind } from '../domain/model.ts'
 import { isRecord, parseJson } from '../lib/json.ts'
-import { brokenAnswer } from './protocol.ts'
+import { brokenAnswer, MAX_WAITING_CALLS } from './protocol.ts'
 
 /** Identifies an answer, in each of its chunks too. */
 export interface AnswerHead {
@@ -96,8 +96,7 @@ export interface ClientApi {
   readonly keepAlive?: string
 }
 
-/** The characters of calls that wait for another one to end; a call itself counts as `CALL_SIZE`. */
-const MAX_WAITING_CALLS = 1024 * 1024
+/** What a call that waits for another one counts as, in addition to its characters. */
 const CALL_SIZE = 100
 
 /** Passes on the events of an answer so that its tool calls follow one another. */

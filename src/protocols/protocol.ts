@@ -162,6 +162,9 @@ export function brokenAnswer(message: string, cause?: unknown): ProviderError {
   return new ProviderError({ kind: 'failed', message, status: 0 }, cause === undefined ? undefined : { cause })
 }
 
+/** The characters of interleaved calls that wait for another one to end. */
+export const MAX_WAITING_CALLS = 1024 * 1024
+
 /** Kinds by status in every protocol, unless the body is more specific. Others are `failed`. */
 export const STATUS_KINDS: Readonly<Record<number, FailureKind>> = {
   400: 'rejected',

@@ -15,12 +15,14 @@ import type { ClientApi } from '../../src/protocols/client-api.ts'
 import { createDecoder } from '../../src/protocols/framing.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { responsesApi } from '../../src/protocols/openai-responses/client/index.ts'
+import { openaiResponses } from '../../src/protocols/openai-responses/index.ts'
 import type { Frame } from '../../src/protocols/protocol.ts'
 import { openai } from '../../src/providers/openai.ts'
 import { checkEvent, checkResponse } from '../support/open-responses.ts'
 import { chunk, counts, eventStream, usageChunk } from '../support/providers/answers.ts'
 import { answerEvents } from '../support/providers/gateway-price.ts'
 import { loadOwnRecordings, loadRecordings, type Recording } from '../support/providers/recordings.ts'
+import { functionItem, messageItem, responseEvents } from '../support/providers/responses-fake.ts'
 import { readStream, readWhole, type Whole } from '../support/readers.ts'
 
 const HELLO = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
@@ -226,6 +228,32 @@ test('a stream whose calls alternate is the same for every API, wherever its byt
       )
       assert.deepEqual(usage.slice(0, 2), [20, 12])
     }
+  }
+})
+
+test('items that a Responses provider interleaves are the same for the clients of every API', () => {
+  const items = ['one', 'two'].map((name) =>
+    functionItem(`fc_${name}`, { id: `call_${name}`, name, arguments: '{"at":1}' }),
+  )
+  const output = [...items, messageItem('msg_1', 'Hello')]
+  const all = responseEvents(output, {}, (text) => [...text])
+  const turns = output.map((_, at) => all.filter(({ output_index }) => output_index === at))
+  const mixed = Array.from({ length: 40 }, (_, at) => turns.flatMap((queue) => queue.slice(at, at + 1))).flat()
+  const parser = openaiResponses().streamParser()
+  const events: ChatEvent[] = []
+  for (const event of [...mixed, all.at(-1)]) parser.push({ event: event.type, data: JSON.stringify(event) }, events)
+  parser.end(events)
+  for (const codec of CODECS) {
+    const { calls, said } = madeOf(renderedStream(codec, events))
+    assert.deepEqual(
+      calls.map(({ id, name, input }) => [id, name, input]),
+      [
+        ['call_one', 'one', { at: 1 }],
+        ['call_two', 'two', { at: 1 }],
+      ],
+      codec.api.endpoint,
+    )
+    assert.equal(said, 'Hello', codec.api.endpoint)
   }
 })
 

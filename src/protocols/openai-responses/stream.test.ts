@@ -134,6 +134,77 @@ test('parallel calls whose arguments alternate keep them apart', () => {
   assert.deepEqual([text(0), text(1)], ['{"x":1}', '{"y":2}'])
 })
 
+/** The events of a stream with its items interleaved: of each item in order, by draws. */
+function interleaved(output: readonly Anything[], draws: readonly number[]): Anything[] {
+  const events = responseEvents(output, {}, byLetter)
+  const queues = output.map((_, at) => events.filter((event) => event.output_index === at))
+  const mixed: Anything[] = []
+  for (const draw of [...draws, ...output.keys()]) {
+    const begun = queues.filter((queue) => queue.length > 0)
+    const queue = begun[draw % begun.length]
+    if (queue !== undefined) mixed.push(queue.shift())
+  }
+  return [...events.slice(0, 2), ...mixed, ...queues.flat(), events.at(-1)]
+}
+
+const CALLS = ['a', 'b', 'c'].map((id, at) =>
+  functionItem(`fc_${id}`, { id: `call_${id}`, name: 'look', arguments: JSON.stringify({ at, in: '{}' }) }),
+)
+const isDone = ({ type }: Anything): boolean => type === 'response.output_item.done'
+
+test('items that interleave in any way follow one another for the client, also without the ends of items', () => {
+  const drawn = fc.record({
+    draws: fc.array(fc.nat(5), { maxLength: 60 }),
+    output: fc.shuffledSubarray([...CALLS, custom, messageItem('msg_1', 'Hello')], { minLength: 1 }),
+    isBare: fc.boolean(),
+    hasOutput: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(drawn, ({ draws, output, isBare, hasOutput }) => {
+      const mixed = interleaved(output, draws)
+      const left = isBare ? mixed.filter((event) => !isDone(event)) : mixed
+      const events = streamed(
+        hasOutput || isBare
+          ? left
+          : left.map((each) => (each.response ? { ...each, response: { ...each.response, output: [] } } : each)),
+      )
+      const calls: Anything[] = []
+      for (const event of events) {
+        if (event.type !== 'tool-call') continue
+        if (event.toolIndex === calls.length) calls.push({ id: event.id, text: '' })
+        assert.equal(event.toolIndex, calls.length - 1, 'a call is continued after the next one has begun')
+        calls.at(-1).text += event.arguments
+      }
+      const expected = output.filter(({ type }) => type !== 'message')
+      assert.deepEqual(
+        new Map(calls.map(({ id, text }) => [id, text])),
+        new Map(expected.map((item) => [item.call_id, item.arguments ?? item.input])),
+      )
+      const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('')
+      assert.equal(text, expected.length === output.length ? '' : 'Hello')
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('events that wait for a call have a limit [limit: waiting-items]', () => {
+  const added = (output_index: number) => ({
+    ...{ type: 'response.output_item.added', output_index, item: { ...CALLS[output_index], arguments: '' } },
+  })
+  const delta = { type: 'response.function_call_arguments.delta', output_index: 1, delta: '' }
+  const sizeOf = (event: Anything): number => JSON.stringify(event).length
+  const most = 1024 * 1024 - sizeOf(added(1)) - sizeOf(delta)
+  const parser = streamParser()
+  const pushed = (event: Anything): ChatEvent[] => {
+    const events: ChatEvent[] = []
+    for (const frame of framesOf([event])) parser.push(frame, events)
+    return events
+  }
+  pushed(added(0))
+  assert.deepEqual([pushed(added(1)), pushed({ ...delta, delta: 'x'.repeat(most) })], [[], []])
+  assert.throws(() => pushed(delta), failsWith('failed'))
+})
+
 test('an incomplete stream ends as its reason says, with its usage', () => {
   const events = streamed(responseEvents([messageItem('msg_1', 'Hel')], { isCut: true }))
   assert.deepEqual(events.slice(2), [

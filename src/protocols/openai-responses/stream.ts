@@ -1,8 +1,7 @@
 /** Parses a streamed response event by event. The last event has the whole response, which completes what was not streamed. */
-import type { ChatEvent } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { hasError } from '../openai-chat/response.ts'
-import { brokenAnswer, type Frame, type StreamParser } from '../protocol.ts'
+import { brokenAnswer, type Frame, MAX_WAITING_CALLS, type StreamParser } from '../protocol.ts'
 import { failureIn } from './errors.ts'
 import {
   announce,
@@ -23,20 +22,41 @@ interface State {
   readonly output: Output
   /** The items by `output_index`. */
   readonly items: Map<number, ItemProgress>
+  /** The call whose arguments are incomplete. */
+  open: OpenCall | undefined
+  /** Events of other items since then. */
+  readonly waiting: WaitingEvent[]
+  waitingSize: number
   isDone: boolean
+}
+
+interface WaitingEvent {
+  readonly event: Json
+  /** In characters. */
+  readonly size: number
+}
+
+interface OpenCall {
+  readonly position: number
+  arguments: string
 }
 
 /**
  * One per call. Complete is a stream with its terminal event. Events of unknown types are ignored. Usage of a response
- * that failed is still appended before the throw, so that it can be settled.
+ * that failed is still appended before the throw, so that it can be settled. Where a host interleaves items, the others
+ * wait until the arguments of a call are complete, since clients receive calls one after another.
  */
 export function streamParser(): StreamParser {
-  const state: State = { output: newOutput([]), items: new Map(), isDone: false }
+  const state: State = {
+    ...{ output: newOutput([]), items: new Map(), isDone: false },
+    ...{ open: undefined, waiting: [], waitingSize: 0 },
+  }
   return {
     push(frame, events) {
       if (state.isDone || frame.data.startsWith('[DONE]')) return true
       const event = parseEvent(frame)
-      if (event !== undefined) readEvent(state, event, events)
+      state.output.events = events
+      if (event !== undefined) readAll(state, [{ event, size: frame.data.length }])
       return state.isDone
     },
     end() {
@@ -57,16 +77,58 @@ function parseEvent({ data, event }: Frame): Json | undefined {
   throw brokenAnswer('The provider sent an event that cannot be read.')
 }
 
-function readEvent(state: State, event: Json, events: ChatEvent[]): void {
+/** Reads events in order. Those that have to wait are kept, and read once the call that they wait for is complete. */
+function readAll(state: State, entries: readonly WaitingEvent[]): void {
+  let left = entries
+  for (let at = 0; at < left.length; at++) {
+    const entry = left[at]
+    if (entry === undefined) return
+    if (hasToWait(state, entry.event)) {
+      wait(state, entry)
+      continue
+    }
+    readEvent(state, entry.event)
+    if (state.open === undefined && state.waiting.length > 0) {
+      left = [...takeWaiting(state), ...left.slice(at + 1)]
+      at = -1
+    }
+  }
+}
+
+/** Returns whether an event belongs to another item than the call whose arguments are incomplete. */
+function hasToWait(state: State, { output_index: position }: Json): boolean {
+  const { open, waiting } = state
+  if (open === undefined || typeof position !== 'number' || position === open.position) return false
+  if (waiting.length > 0 || !isRecord(parseJson(open.arguments))) return true
+  state.open = undefined
+  return false
+}
+
+function wait(state: State, entry: WaitingEvent): void {
+  state.waitingSize += entry.size
+  if (state.waitingSize > MAX_WAITING_CALLS) throw brokenAnswer('The provider interleaves calls that are too large.')
+  state.waiting.push(entry)
+}
+
+function takeWaiting(state: State): readonly WaitingEvent[] {
+  state.waitingSize = 0
+  return state.waiting.splice(0)
+}
+
+function readEvent(state: State, event: Json): void {
   const { output } = state
-  output.events = events
+  const { events } = output
   switch (event['type']) {
     case 'response.output_text.delta':
       emitText(state, event)
       break
     case 'response.function_call_arguments.delta':
     case 'response.custom_tool_call_input.delta':
-      emitArguments(output, itemAt(state, event), textOf(event['delta']))
+      readArguments(state, event)
+      break
+    case 'response.function_call_arguments.done':
+    case 'response.custom_tool_call_input.done':
+      if (itemAt(state, event).hasArguments) closeCall(state, event)
       break
     case 'response.refusal.delta':
       emitRefusal(state, event)
@@ -84,6 +146,7 @@ function readEvent(state: State, event: Json, events: ChatEvent[]): void {
       break
     case 'response.output_item.done':
       if (isRecord(event['item'])) completeItem(output, event['item'], itemAt(state, event))
+      closeCall(state, event)
       break
     default:
       readState(state, event)
@@ -116,7 +179,19 @@ function addItem(state: State, event: Json): void {
   if (!isRecord(item)) return
   const progress = itemAt(state, event)
   progress.begun = item
-  if (item['type'] === 'function_call' || item['type'] === 'custom_tool_call') startCall(state.output, item, progress)
+  if (item['type'] !== 'function_call' && item['type'] !== 'custom_tool_call') return
+  startCall(state.output, item, progress)
+  if (!progress.isDone) state.open = { position: positionOf(event), arguments: '' }
+}
+
+function readArguments(state: State, event: Json): void {
+  const text = textOf(event['delta'])
+  emitArguments(state.output, itemAt(state, event), text)
+  if (state.open?.position === positionOf(event)) state.open.arguments += text
+}
+
+function closeCall(state: State, event: Json): void {
+  if (state.open?.position === positionOf(event)) state.open = undefined
 }
 
 function announced(state: State, event: Json): ItemProgress {
@@ -146,14 +221,26 @@ function readState(state: State, { type, response }: Json): void {
 
 /** Completes the items: some hosts send no events for items, and some no output at the end. */
 function completeItems(state: State, { output: items }: Json): void {
+  const { output, waiting } = state
+  while (state.open !== undefined || waiting.length > 0) {
+    const position = state.open?.position ?? -1
+    const item: unknown = Array.isArray(items) ? items[position] : undefined
+    if (isRecord(item)) completeItem(output, item, itemAt(state, { output_index: position }))
+    state.open = undefined
+    readAll(state, takeWaiting(state))
+  }
   if (!Array.isArray(items)) return
   items.forEach((item: unknown, position) => {
-    if (isRecord(item)) completeItem(state.output, item, itemAt(state, { output_index: position }))
+    if (isRecord(item)) completeItem(output, item, itemAt(state, { output_index: position }))
   })
 }
 
-function itemAt({ items }: State, { output_index: index }: Json): ItemProgress {
-  const position = typeof index === 'number' ? index : 0
+function positionOf({ output_index: index }: Json): number {
+  return typeof index === 'number' ? index : 0
+}
+
+function itemAt({ items }: State, event: Json): ItemProgress {
+  const position = positionOf(event)
   const known = items.get(position)
   if (known !== undefined) return known
   const item = newItem()
