@@ -12,12 +12,17 @@ import { builtIn } from '../src/cli/configuration.ts'
 import { SETTING_VARIABLES } from '../src/config/environment.ts'
 import { checkText } from '../src/config/load.ts'
 import { SERVER_SCHEMA } from '../src/config/service-schemas.ts'
-import { ROOT } from './source-files.ts'
+import { INPUTS as DOCUMENTATION_INPUTS } from './build-docs.ts'
+import { importsOf, isTest, projectFiles, ROOT } from './source-files.ts'
 
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const DOCKERFILE = textOf('Dockerfile')
 const DRAIN_MS = Number((SERVER_SCHEMA.properties.drain_ms as { readonly default?: unknown }).default)
-const PACKAGE = JSON.parse(textOf('package.json')) as { readonly version: string; readonly files: readonly string[] }
+const PACKAGE = JSON.parse(textOf('package.json')) as {
+  readonly version: string
+  readonly files: readonly string[]
+  readonly scripts: Readonly<Record<string, string>>
+}
 
 /** A test of a program that is not part of the project: there is none where the program is not installed. */
 function testWith(program: string, name: string, run: () => void): void {
@@ -25,20 +30,88 @@ function testWith(program: string, name: string, run: () => void): void {
   if (folders.some((folder) => existsSync(join(folder, program)))) test(name, run)
 }
 
+const REPOSITORY = new Map(projectFiles().map((file) => [file.path, file]))
+
+const IGNORED = textOf('.dockerignore')
+  .split('\n')
+  .filter((line) => /^[^#]/.test(line))
+  .map((line) => ({ isExcluded: !line.startsWith('!'), pattern: patternOf(line.replace(/^!/, '')) }))
+
+function patternOf(glob: string): RegExp {
+  const text = glob.replaceAll('.', '\\.').replace(/\*\*\/|\*/g, (stars) => (stars === '*' ? '[^/]*' : '(?:.*/)?'))
+  return new RegExp(`^${text}$`)
+}
+
+/** Whether `docker build` sees a file: the last line of `.dockerignore` that matches it or a folder above it decides. */
+function isSeen(path: string): boolean {
+  const names = path.split('/')
+  const paths = names.map((_, at) => names.slice(0, at + 1).join('/'))
+  return IGNORED.findLast(({ pattern }) => paths.some((each) => pattern.test(each)))?.isExcluded !== true
+}
+
+/** The file, or those in the folder, which are not tests. */
+function filesBelow(path: string): readonly string[] {
+  return [...REPOSITORY.keys()].filter((each) => (each === path || each.startsWith(`${path}/`)) && !isTest(each))
+}
+
+/** The files that a command of `package.json` names, and those of the project of TypeScript and of the documentation. */
+function inputsOf(command: string): readonly string[] {
+  const words = command.split(' ')
+  const projects = words.filter((word) => /^tsconfig.*\.json$/.test(word))
+  const included = projects.flatMap((name) => {
+    const { extends: base, include } = JSON.parse(textOf(name)) as { extends: string; include: readonly string[] }
+    return [join(base), ...include.flatMap(filesBelow)]
+  })
+  const isDocumentation = words.includes('scripts/build-docs.ts')
+  const documented = isDocumentation ? globSync(DOCUMENTATION_INPUTS, { cwd: ROOT }).flatMap(filesBelow) : []
+  const named = words.flatMap(filesBelow).filter((path) => !path.startsWith('dashboard/scripts/'))
+  return [...named, ...included, ...documented]
+}
+
+/** The files and what they import, directly and indirectly. */
+function withImports(paths: readonly string[]): ReadonlySet<string> {
+  const found = new Set(paths)
+  for (const path of found) {
+    const file = REPOSITORY.get(path)
+    if (file === undefined || !/\.[jt]sx?$/.test(path)) continue
+    for (const { target } of importsOf(file)) if (REPOSITORY.has(target)) found.add(target)
+  }
+  return found
+}
+
 test('the image has every file of the package, from files that the build sees', () => {
-  const ignored = textOf('.dockerignore').split('\n')
-  const seen = new Set(ignored.filter((line) => line.startsWith('!')).map((line) => line.slice(1)))
   const stages = DOCKERFILE.split(/^FROM /m)
   const copied = [...DOCKERFILE.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, list = '']) => list.split(' '))
   assert.ok(copied.length > 5)
   for (const source of copied.filter((path) => path !== '.')) {
-    assert.ok(existsSync(join(ROOT, source)), `${source} is copied`)
-    assert.ok(seen.has(source.split('/')[0] ?? ''), `${source} is not in .dockerignore`)
+    const files = filesBelow(source.replace(/\/$/, ''))
+    assert.ok(files.length > 0, `${source} is copied`)
+    assert.deepEqual(
+      files.filter((path) => !isSeen(path)),
+      [],
+      `${source} is in .dockerignore`,
+    )
   }
   const final = stages.find((stage) => /^\S+ AS turnpike\n/.test(stage)) ?? ''
   for (const name of PACKAGE.files.filter((file) => !file.startsWith('!'))) {
-    assert.match(final, new RegExp(`^COPY .*\\b${name}/ ${name}/$`, 'm'))
+    const words = REPOSITORY.has(name) ? `${name} \\./` : `${name}/ ${name}/`
+    assert.match(final, new RegExp(`^COPY .*\\b${words}$`, 'm'))
   }
+})
+
+test('the build of the image sees every file that its commands read', () => {
+  const names = [...DOCKERFILE.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name)
+  assert.ok(names.length >= 3)
+  for (const name of names) {
+    const inputs = withImports(inputsOf(PACKAGE.scripts[name] ?? assert.fail(`npm run ${name} does not exist`)))
+    assert.ok(inputs.size > 10, `npm run ${name} reads ${inputs.size} files`)
+    assert.deepEqual(
+      [...inputs].filter((path) => !isSeen(path)),
+      [],
+      `npm run ${name} does not see`,
+    )
+  }
+  assert.deepEqual(['test', 'bench', '.github', 'src/app.test.ts', 'site/dist/a'].filter(isSeen), [])
 })
 
 test('the image does not run as root, and ends by SIGTERM', () => {
