@@ -32,7 +32,7 @@ COPY --from=build /src/dist/ dist/
 COPY --from=build /src/dashboard/dist/ dashboard/dist/
 COPY --from=build /src/site/dist/ site/dist/
 COPY catalogue/ catalogue/
-COPY LICENSE ./
+COPY LICENSE turnpike.schema.json ./
 RUN ln -s /app/bin/turnpike.js /usr/local/bin/turnpike \
   && chmod 0755 /app/bin/turnpike.js \
   && mkdir /data /etc/turnpike \
@@ -47,7 +47,7 @@ WORKDIR /etc/turnpike
 EXPOSE 7575
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["node", "-e", "require('node:http').get({ port: process.env.PORT, path: '/healthz' }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+  CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/healthz' }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["turnpike"]
 CMD ["serve"]
 

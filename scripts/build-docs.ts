@@ -16,12 +16,16 @@ const FOLDER = join(SITE, 'dist')
 /** Beside the site, which a running gateway serves until the new one is whole. */
 const NEW_FOLDER = join(SITE, 'dist.new')
 const INPUTS_FILE = 'inputs.txt'
-const INPUTS = [
+/** Of the configuration file, for editors. */
+const SCHEMA = 'turnpike.schema.json'
+/** What the site is made of. */
+export const INPUTS = [
   'docs/**',
   '*.md',
   'site/.vitepress/{config.ts,theme/**}',
   'site/{api/**,*.ts,*.md}',
   'dashboard/public/**',
+  SCHEMA,
 ]
 const SWAGGER = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
 
@@ -36,6 +40,7 @@ export function buildDocumentation(): void {
   if (status !== 0) throw new Error(`The documentation could not be built.\n${stdout}${stderr}`)
   copyMarkdown()
   addReference()
+  cpSync(join(ROOT, SCHEMA), join(NEW_FOLDER, SCHEMA))
   compress()
   writeFileSync(join(NEW_FOLDER, INPUTS_FILE), inputs)
   rmSync(FOLDER, { recursive: true, force: true })

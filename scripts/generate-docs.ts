@@ -1,6 +1,7 @@
 /** Writes the documentation that is generated from the code. With `--check` it fails if a file differs, and writes nothing. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { configJsonSchema } from '../src/config/schema.ts'
 import { ERROR_CATALOGUE, type ErrorCode } from '../src/domain/errors.ts'
 import { ERROR_TEXTS } from './error-texts.ts'
 import { alertsYaml, dashboardJson } from './kit/grafana.ts'
@@ -54,6 +55,8 @@ const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/errors.md': errorsPage,
   'docs/members.md': membersPage,
   'docs/providers.md': providersPage,
+  // As `turnpike config schema` prints it.
+  'turnpike.schema.json': () => `${JSON.stringify(configJsonSchema(), undefined, 2)}\n`,
 }
 
 const findings: string[] = []

@@ -1,8 +1,11 @@
 /** Runs on one database: it is about what is said and shown. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { after, test } from 'node:test'
 import { send } from '../support/client.ts'
 import { startGateway } from '../support/gateway.ts'
+import { runCommandHere } from '../support/process/command-in-process.ts'
 
 const gateway = await startGateway()
 after(() => gateway.stop())
@@ -35,6 +38,15 @@ test('/docs/ serves the built documentation, each page also as Markdown, and /ll
     assert.deepEqual([status, headers['content-type']], [200, 'text/markdown; charset=utf-8'], path)
     assert.match(text, /^# /, path)
   }
+})
+
+test('the JSON Schema that docs/configuration.md names is served: what turnpike config schema prints', async () => {
+  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+  const [, path = ''] = /^# yaml-language-server: \$schema=http:\/\/localhost:7575(\S+)$/m.exec(page) ?? []
+  const { status, headers, text } = await send(gateway, path)
+  assert.deepEqual([status, headers['content-type']], [200, 'application/json; charset=utf-8'])
+  const { out } = await runCommandHere(['config', 'schema'], { cwd: tmpdir(), env: {} })
+  assert.equal(text, out)
 })
 
 test('unknown pages of the documentation are 404, and no path leads outside of it', async () => {
