@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { installWebhooksPackage } from '../test/support/webhooks/packed-package.ts'
+import { installPackage } from '../test/support/process/packed-packages.ts'
 import { ROOT } from './source-files.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-build-'))
@@ -98,13 +98,14 @@ test('the package runs without sources, including threads and dashboard', async 
 /** A program of somebody else that has the package, and the types of Node.js, among its modules. */
 function makeConsumer(): string {
   const consumer = join(folder, 'consumer')
-  mkdirSync(join(consumer, 'node_modules', '@types'), { recursive: true })
+  mkdirSync(consumer)
+  writeFileSync(join(consumer, 'package.json'), '{"type":"module"}')
+  installPackage('webhooks', consumer)
+  mkdirSync(join(consumer, 'node_modules', '@types'))
   for (const name of ['@types/node', 'undici-types']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(consumer, 'node_modules', name))
   }
   symlinkSync(packaged, join(consumer, 'node_modules', 'turnpike'))
-  writeFileSync(join(consumer, 'package.json'), '{"type":"module"}')
-  installWebhooksPackage(consumer)
   const page = readFileSync(join(ROOT, 'docs', 'webhooks.md'), 'utf8')
   writeFileSync(join(consumer, 'receiver.ts'), /^```ts\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
   return consumer

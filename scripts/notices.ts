@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { ROOT } from './source-files.ts'
 
 interface Component {
@@ -50,19 +50,43 @@ export function billOfMaterials(): BillOfMaterials {
 
 interface LockedPackage {
   readonly version: string
-  readonly dev?: boolean
-  readonly link?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+interface LockFile {
+  readonly packages: Readonly<Record<string, LockedPackage>>
+}
+
+const readLock = (): LockFile => JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as LockFile
+
+/** The packages that users install, of every platform, by their path: without those of development and of the clients. */
+export function installedPackages(): ReadonlyMap<string, LockedPackage> {
+  const { packages } = readLock()
+  const paths = new Set([''])
+  for (const path of paths) {
+    const { dependencies, optionalDependencies, peerDependencies } = packages[path] as LockedPackage
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+      const found = foldersAbove(path).find((folder) => packages[folder + name] !== undefined)
+      if (found !== undefined) paths.add(found + name)
+    }
+  }
+  paths.delete('')
+  return new Map(Object.entries(packages).filter(([path]) => paths.has(path)))
+}
+
+/** Where Node.js looks for what the package imports, nearest first. */
+function foldersAbove(path: string): readonly string[] {
+  const parents = [...path.matchAll(/\/node_modules\//g)].map(({ index }) => path.slice(0, index)).reverse()
+  return [...new Set([path, ...parents, ''])].map((parent) => posix.join(parent, 'node_modules/'))
 }
 
 /** By name and version: where npm puts them. */
 function installedPaths(): ReadonlyMap<string, string> {
-  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, LockedPackage>>
-  }
+  const packages = [...installedPackages()]
   return new Map(
-    Object.entries(lock.packages)
-      .filter(([path, { dev, link }]) => path.startsWith('node_modules/') && dev !== true && link !== true)
-      .map(([path, { version }]) => [keyOf({ name: path.split('node_modules/').at(-1) ?? '', version }), path]),
+    packages.map(([path, { version }]) => [keyOf({ name: path.split('node_modules/').at(-1) ?? '', version }), path]),
   )
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { installWebhooksPackage } from '../test/support/webhooks/packed-package.ts'
-import { billOfMaterials, licenceOf, thirdPartyNotices } from './notices.ts'
+import { installPackage } from '../test/support/process/packed-packages.ts'
+import { billOfMaterials, installedPackages, licenceOf, thirdPartyNotices } from './notices.ts'
 import { ROOT } from './source-files.ts'
 
 interface LockedPackage {
@@ -44,20 +44,14 @@ test('the platform packages of Node.js have one version', () => {
 test('the bill of materials has every package that users install, under a licence that is known', () => {
   const bill = billOfMaterials()
   assert.deepEqual([bill.bomFormat, bill.metadata.component.name], ['CycloneDX', 'turnpike'])
-  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, LockedPackage & { readonly dev?: true; readonly link?: true }>>
-  }
-  const locked = Object.entries(packages).filter(
-    ([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link,
+  const installed = [...installedPackages()].map(
+    ([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`,
   )
   const names = new Set(bill.components.map(({ name, version }) => `${name}@${version}`))
-  const installed = locked.map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
   assert.ok(bill.components.length > 80)
-  assert.deepEqual(
-    installed.filter((name) => !names.has(name)),
-    [],
-  )
-  assert.equal(names.size, new Set(installed).size)
+  assert.deepEqual(names, new Set(installed))
+  for (const name of ['typescript', 'openapi-fetch', 'vite'])
+    assert.ok(!bill.components.some((each) => each.name === name))
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>
   }
@@ -73,10 +67,19 @@ test('the bill of materials has every package that users install, under a licenc
   assert.match(notices, /Permission is hereby granted, free of charge/)
 })
 
+test('the packages of the repository have one version', () => {
+  const files = ['package.json', ...globSync('packages/*/{package.json,pyproject.toml}', { cwd: ROOT })]
+  const versions = files.map(
+    (file) => /^ *"?version"?(?:: | = )"(.+)"/m.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1],
+  )
+  assert.equal(versions.length, 4)
+  assert.deepEqual([...new Set(versions)].length, 1)
+})
+
 test('turnpike-webhooks runs from its package, without dependencies', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-webhooks-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  installWebhooksPackage(folder)
+  installPackage('webhooks', folder)
   const program = `
     import { verifyWebhook, WebhookVerificationError } from 'turnpike-webhooks'
     try {
@@ -93,4 +96,19 @@ test('turnpike-webhooks runs from its package, without dependencies', (t) => {
     readFileSync(join(folder, 'node_modules', 'turnpike-webhooks', 'package.json'), 'utf8'),
   )
   assert.deepEqual([dependencies, license], [undefined, 'Apache-2.0'])
+})
+
+test('@turnpike/client is installed with its types: the program of its README compiles', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-client-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  installPackage('client', folder)
+  const page = readFileSync(join(folder, 'node_modules', '@turnpike', 'client', 'README.md'), 'utf8')
+  writeFileSync(join(folder, 'program.mts'), /^```ts\n([\s\S]*?)^```$/m.exec(page)?.[1] ?? '')
+  const types = ['--typeRoots', join(ROOT, 'node_modules', '@types'), '--types', 'node']
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', ...types, 'program.mts']
+  const { status, stdout } = spawnSync(join(ROOT, 'node_modules', '.bin', 'tsc'), options, {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stdout], [0, ''])
 })

@@ -1,7 +1,9 @@
 /** Runs on one database: it is about the wire. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { globSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -12,9 +14,10 @@ import { tool as langchainTool } from '@langchain/core/tools'
 import { ChatOpenAI } from '@langchain/openai'
 import { generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
-import { createTurnpike, TurnpikeError } from '../../packages/client/src/index.ts'
+import type { TurnpikeError as TurnpikeFailure } from '../../packages/client/src/index.ts'
 import { buildPythonClient, PYTHON_CLIENT_TOOLS } from '../../scripts/python-client.ts'
 import { oneModel, startGateway } from '../support/gateway.ts'
+import { installPackage } from '../support/process/packed-packages.ts'
 import { pythonWith } from '../support/process/python-environment.ts'
 import {
   bodyOf,
@@ -138,6 +141,12 @@ for (const mode of ['whole', 'streamed'] as const) {
   })
 }
 
+const clients = await mkdtemp(join(tmpdir(), 'turnpike-clients-'))
+after(() => rm(clients, { recursive: true, force: true }))
+installPackage('client', clients)
+const installedClient = createRequire(join(clients, 'program.js')).resolve('@turnpike/client')
+const { createTurnpike, TurnpikeError } = (await import(installedClient)) as ClientPackage
+type ClientPackage = typeof import('../../packages/client/src/index.ts')
 const turnpike = createTurnpike({ baseUrl: `${gateway.url}/`, apiKey: key })
 
 test('@turnpike/client calls endpoints by their types, and reads streams event by event', async () => {
@@ -163,7 +172,7 @@ test('@turnpike/client rejects with the code of a refusal, and of a stream that 
   const read = async (body: object) => {
     for await (const event of turnpike.stream('/v1/chat/completions', body)) void event
   }
-  await assert.rejects(read({ ...WEATHERLESS, model: 'none' }), (error: TurnpikeError) => {
+  await assert.rejects(read({ ...WEATHERLESS, model: 'none' }), (error: TurnpikeFailure) => {
     assert.ok(error instanceof TurnpikeError)
     assert.deepEqual([error.status, error.code], [422, 'model_not_found'])
     return /^req_/.test(error.requestId ?? '')
@@ -178,14 +187,26 @@ test('@turnpike/client rejects with the code of a refusal, and of a stream that 
 
 const USE = join(import.meta.dirname, '../support/python-client/use.py')
 
-test('the generated Python client calls endpoints and reads streams, with codes of errors', async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-python-client-'))
-  context.after(() => rm(folder, { recursive: true, force: true }))
+/** A wheel of the package, installed where nothing else is; what it requires is in the environment. */
+async function installPythonClient(python: string, source: string): Promise<string> {
+  const pip = (...words: readonly string[]) => promisify(execFile)(python, ['-m', 'pip', ...words, '--no-index'])
+  await pip('wheel', '--no-deps', '--no-build-isolation', '--wheel-dir', clients, source)
+  const [wheel = ''] = globSync(join(clients, 'turnpike_client-*.whl'))
+  await pip('install', '--dry-run', wheel)
+  const folder = join(clients, 'python')
+  await pip('install', '--no-deps', '--target', folder, wheel)
+  return folder
+}
+
+test('the wheel of the Python client calls endpoints and reads streams, with codes of errors', async () => {
   const description = await fetch(`${gateway.url}/openapi.json`)
-  await buildPythonClient((await description.json()) as object, folder)
+  const source = join(clients, 'python-source')
+  await buildPythonClient((await description.json()) as object, source)
+  const python = await pythonWith(PYTHON_CLIENT_TOOLS)
+  const folder = await installPythonClient(python, source)
   const env = { ...process.env, PYTHONPATH: folder, GATEWAY_URL: gateway.url, GATEWAY_KEY: key }
   provider.answer(ordinary)
-  const { stdout } = await promisify(execFile)(await pythonWith(PYTHON_CLIENT_TOOLS), [USE], { env })
+  const { stdout } = await promisify(execFile)(python, [USE], { env })
   const { requests, types, rejected } = JSON.parse(stdout)
   assert.ok(Number(requests) > 0)
   assert.deepEqual(types, ['message_start', 'message_stop'])

@@ -9,7 +9,7 @@ import { signWebhook } from '../../../src/domain/webhook-signature.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { blockOf, makeReader } from '../../support/http/reader.ts'
 import { freePort } from '../../support/process/free-port.ts'
-import { installWebhooksPackage } from '../../support/webhooks/packed-package.ts'
+import { installPackage } from '../../support/process/packed-packages.ts'
 import { SECRET } from '../../support/webhooks/secrets.ts'
 
 const PAGE = 'docs/webhooks.md'
@@ -26,7 +26,7 @@ after(async () => {
 test(`${PAGE}, Development: a triggered event arrives at the receiver of the page`, async () => {
   const folder = join(reader.folder, 'receiver')
   mkdirSync(folder)
-  installWebhooksPackage(folder)
+  installPackage('webhooks', folder)
   writeFileSync(join(folder, 'receiver.mjs'), blockOf(PAGE, 'import { createServer }').text)
   const listener = reader.start(blockOf(PAGE, 'turnpike webhooks listen').text)
   try {

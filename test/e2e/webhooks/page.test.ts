@@ -10,7 +10,7 @@ import { after, test } from 'node:test'
 import { exampleWebhookEvent, renderWebhookBody, WEBHOOK_EVENT_TYPES } from '../../../src/domain/webhook-event.ts'
 import { signWebhook } from '../../../src/domain/webhook-signature.ts'
 import { MACHINE_PATH } from '../../support/http/documentation.ts'
-import { installWebhooksPackage } from '../../support/webhooks/packed-package.ts'
+import { installPackage } from '../../support/process/packed-packages.ts'
 import { SECRET } from '../../support/webhooks/secrets.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8')
@@ -27,7 +27,7 @@ const FAILED = exampleWebhookEvent('agent.failed', FACTS)
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-webhooks-'))
 after(() => rmSync(folder, { recursive: true }))
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-installWebhooksPackage(folder)
+installPackage('webhooks', folder)
 
 function fences(language: string, page = PAGE): string[] {
   return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, code = '']) => code)
