@@ -92,9 +92,10 @@ export interface Machine {
   readonly home: string
 }
 
-const THIS_MACHINE: Machine = { env: processEnvironment, platform: process.platform, home: homedir() }
+/** Throws for a user without a home, as in a container: only commands that need one may call it. */
+const thisMachine = (): Machine => ({ env: processEnvironment, platform: process.platform, home: homedir() })
 
-export function configFolder({ env, platform, home }: Machine = THIS_MACHINE): string {
+export function configFolder({ env, platform, home }: Machine = thisMachine()): string {
   const own = env['XDG_CONFIG_HOME']
   // relative paths are invalid (XDG Base Directory Specification)
   if (own !== undefined && isAbsolute(own)) return join(own, 'turnpike')
