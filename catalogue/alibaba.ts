@@ -11,7 +11,14 @@ import {
   TEXT_CAPABILITIES,
 } from './entry.ts'
 
-const ONE_COLLECTION = 'genai-prices and pi-ai leave the host out; compared with models.dev of 2026-07-01 by hand'
+const VENDOR_PAGE = 'model-prices read it from the provider’s page of prices; the other collections leave the host out'
+
+const CAMPAIGN = 'a campaign’s discount of a fifth in model-prices; litellm of 2026-11-12 has the price itself'
+
+function cachedInputOfTiers(reason: string): Readonly<Record<string, string>> {
+  const tiers = ['', 'above_32k.', 'above_128k.', 'above_256k.']
+  return Object.fromEntries(tiers.map((tier) => [`${tier}cached_input_per_million`, reason]))
+}
 
 const COMMON = {
   provider: 'alibaba',
@@ -19,7 +26,6 @@ const COMMON = {
   capabilities: TEXT_CAPABILITIES,
   input_modalities: TEXT,
   supported_parameters: HYBRID_PARAMETERS,
-  settled: { sources: ONE_COLLECTION },
   source: collection('litellm'),
 } as const
 
@@ -34,12 +40,9 @@ export const ALIBABA = catalogueEntries(COMMON, [
     capabilities: ALL_CAPABILITIES,
     context_window: 1_000_000,
     max_output_tokens: 131_072,
-    pricing: rates({ input: 2, output: 6, cached: 0.25 }),
+    pricing: rates({ input: 2, output: 6, cached: 0.25, cacheWrite: 2.5 }),
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     note: 'The day of the release is that of the week the source names.',
-    settled: {
-      sources: 'genai-prices and pi-ai leave the host out; input and output as on dev.to, read on 2026-11-20',
-    },
   },
   {
     id: 'qwen3.8-flash',
@@ -50,9 +53,6 @@ export const ALIBABA = catalogueEntries(COMMON, [
     max_output_tokens: 128_000,
     pricing: rates({ input: 0.15, output: 0.47, cached: 0.016, cacheWrite: 0.2 }),
     input_modalities: TEXT_IMAGES_AND_VIDEO,
-    settled: {
-      sources: 'genai-prices and pi-ai leave the host out; input and output as at Vercel, read on 2026-11-20',
-    },
   },
   {
     id: 'qwen3.7-max',
@@ -72,16 +72,21 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 1_000_000,
     max_output_tokens: 65_536,
     pricing: {
-      ...rates({ input: 0.4, output: 1.6, cached: 0.08 }),
+      ...rates({ input: 0.4, output: 1.6, cached: 0.08, cacheWrite: 0.5 }),
       tiers: [
         {
           above_prompt_tokens: 256_000,
-          ...rates({ input: 1.2, output: 4.8, cached: 0.24 }),
+          ...rates({ input: 1.2, output: 4.8, cached: 0.24, cacheWrite: 1.5 }),
         },
       ],
     },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
-    note: 'What cache writes cost at this price was not found; they are charged as input.',
+    note: 'Cache writes cost a quarter more than input, as for the provider’s other models.',
+    settled: Object.fromEntries(
+      ['input', 'output', 'cached_input', 'cache_write'].flatMap((name) =>
+        ['', 'above_256k.'].map((tier) => [`${tier}${name}_per_million`, CAMPAIGN]),
+      ),
+    ),
   },
   {
     id: 'qwen3.6-plus',
@@ -101,7 +106,7 @@ export const ALIBABA = catalogueEntries(COMMON, [
     },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
     source: modelsDev('alibaba/models/qwen3.6-plus'),
-    settled: { sources: 'models.dev of 2026-07-01 alone has it' },
+    settled: { sources: 'models.dev has the same on 2026-07-01 and, as model-prices read it, on 2026-10-23' },
   },
   {
     id: 'qwen3.6-flash',
@@ -110,10 +115,13 @@ export const ALIBABA = catalogueEntries(COMMON, [
     capabilities: ALL_CAPABILITIES,
     context_window: 1_000_000,
     max_output_tokens: 65_536,
-    pricing: rates({ input: 0.1875, output: 1.125, cacheWrite: 0.234375 }),
+    pricing: {
+      ...rates({ input: 0.25, output: 1.5, cached: 0.025, cacheWrite: 0.3125 }),
+      tiers: [{ above_prompt_tokens: 256_000, ...rates({ input: 1, output: 4, cached: 0.1, cacheWrite: 1.25 }) }],
+    },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
-    source: modelsDev('alibaba/models/qwen3.6-flash'),
-    settled: { sources: 'models.dev of 2026-07-01 alone has it' },
+    source: collection('model-prices'),
+    settled: { sources: VENDOR_PAGE },
   },
   {
     id: 'qwen3.5-plus',
@@ -123,8 +131,8 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 1_000_000,
     max_output_tokens: 65_536,
     pricing: {
-      ...rates({ input: 0.4, output: 2.4 }),
-      tiers: [{ above_prompt_tokens: 256_000, ...rates({ input: 0.5, output: 3 }) }],
+      ...rates({ input: 0.4, output: 2.4, cached: 0.04, cacheWrite: 0.5 }),
+      tiers: [{ above_prompt_tokens: 256_000, ...rates({ input: 0.5, output: 3, cached: 0.05, cacheWrite: 0.625 }) }],
     },
     input_modalities: TEXT_IMAGES_AND_VIDEO,
   },
@@ -135,10 +143,10 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 262_144,
     max_output_tokens: 65_536,
     pricing: {
-      ...rates({ input: 1.2, output: 6 }),
+      ...rates({ input: 1.2, output: 6, cached: 0.24, cacheWrite: 1.5 }),
       tiers: [
-        { above_prompt_tokens: 32_000, ...rates({ input: 2.4, output: 12 }) },
-        { above_prompt_tokens: 128_000, ...rates({ input: 3, output: 15 }) },
+        { above_prompt_tokens: 32_000, ...rates({ input: 2.4, output: 12, cached: 0.48, cacheWrite: 3 }) },
+        { above_prompt_tokens: 128_000, ...rates({ input: 3, output: 15, cached: 0.6, cacheWrite: 3.75 }) },
       ],
     },
     supported_parameters: CHAT_PARAMETERS,
@@ -150,14 +158,15 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 1_048_576,
     max_output_tokens: 65_536,
     pricing: {
-      ...rates({ input: 1, output: 5, cached: 0.1 }),
+      ...rates({ input: 1, output: 5, cached: 0.2, cacheWrite: 1.25 }),
       tiers: [
-        { above_prompt_tokens: 32_000, ...rates({ input: 1.8, output: 9, cached: 0.18 }) },
-        { above_prompt_tokens: 128_000, ...rates({ input: 3, output: 15, cached: 0.3 }) },
-        { above_prompt_tokens: 256_000, ...rates({ input: 6, output: 60, cached: 0.6 }) },
+        { above_prompt_tokens: 32_000, ...rates({ input: 1.8, output: 9, cached: 0.36, cacheWrite: 2.25 }) },
+        { above_prompt_tokens: 128_000, ...rates({ input: 3, output: 15, cached: 0.6, cacheWrite: 3.75 }) },
+        { above_prompt_tokens: 256_000, ...rates({ input: 6, output: 60, cached: 1.2, cacheWrite: 7.5 }) },
       ],
     },
     supported_parameters: CHAT_PARAMETERS,
+    settled: cachedInputOfTiers('litellm has the price of hits of explicit caches; others cost twice that'),
   },
   {
     id: 'qwen3-coder-flash',
@@ -166,20 +175,21 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 1_000_000,
     max_output_tokens: 65_536,
     pricing: {
-      ...rates({ input: 0.3, output: 1.5, cached: 0.08 }),
+      ...rates({ input: 0.3, output: 1.5, cached: 0.06, cacheWrite: 0.375 }),
       tiers: [
         {
           above_prompt_tokens: 32_000,
-          ...rates({ input: 0.5, output: 2.5, cached: 0.12 }),
+          ...rates({ input: 0.5, output: 2.5, cached: 0.1, cacheWrite: 0.625 }),
         },
-        { above_prompt_tokens: 128_000, ...rates({ input: 0.8, output: 4, cached: 0.2 }) },
+        { above_prompt_tokens: 128_000, ...rates({ input: 0.8, output: 4, cached: 0.16, cacheWrite: 1 }) },
         {
           above_prompt_tokens: 256_000,
-          ...rates({ input: 1.6, output: 9.6, cached: 0.4 }),
+          ...rates({ input: 1.6, output: 9.6, cached: 0.32, cacheWrite: 2 }),
         },
       ],
     },
     supported_parameters: CHAT_PARAMETERS,
+    settled: cachedInputOfTiers('model-prices has a fifth of input from the provider’s page; litellm alone has more'),
   },
   {
     id: 'qwen-plus',
@@ -188,17 +198,16 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 1_000_000,
     max_output_tokens: 32_768,
     pricing: {
-      ...rates({ input: 0.4, output: 1.2, reasoning: 4 }),
+      ...rates({ input: 0.4, output: 1.2, cached: 0.08, cacheWrite: 0.5, reasoning: 4 }),
       tiers: [
         {
           above_prompt_tokens: 256_000,
-          ...rates({ input: 1.2, output: 3.6, reasoning: 12 }),
+          ...rates({ input: 1.2, output: 3.6, cached: 0.24, cacheWrite: 1.5, reasoning: 12 }),
         },
       ],
     },
     note: 'Prices of its release of 2025-07-28, which the name stands for. Of an answer that thinks the provider charges all output as reasoning, which the price cannot say: what follows the reasoning is charged as output.',
     settled: {
-      sources: ONE_COLLECTION,
       max_input_tokens: 'litellm’s is that of an older release of the same name; its dated release has 997 952',
       max_output_tokens: 'as max_input_tokens',
     },
@@ -210,8 +219,8 @@ export const ALIBABA = catalogueEntries(COMMON, [
     context_window: 1_000_000,
     max_output_tokens: 32_768,
     pricing: {
-      ...rates({ input: 0.05, output: 0.4 }),
-      tiers: [{ above_prompt_tokens: 256_000, ...rates({ input: 0.25, output: 2 }) }],
+      ...rates({ input: 0.05, output: 0.4, cached: 0.01, cacheWrite: 0.0625 }),
+      tiers: [{ above_prompt_tokens: 256_000, ...rates({ input: 0.25, output: 2, cached: 0.05, cacheWrite: 0.3125 }) }],
     },
   },
 ])

@@ -1,5 +1,4 @@
 import {
-  AGREED,
   ALL_CAPABILITIES,
   type CataloguePricing,
   CHAT_PARAMETERS,
@@ -225,7 +224,7 @@ export const ANTHROPIC = catalogueEntries(COMMON, [
     deprecation_date: '2026-06-15',
     replacement: 'claude-sonnet-4-6',
     note: 'The provider allowed 64 000 output tokens; 16 000 is what the service interface promises for this row.',
-    settled: { sources: AGREED, max_output_tokens: 'what the service interface promises' },
+    settled: { max_output_tokens: 'what the service interface promises' },
   },
   {
     id: 'claude-3-5-haiku-20241022',

@@ -212,17 +212,15 @@ export function genaiPrices(file: string): CatalogueEntry['source'] {
 }
 
 /** A figure read in a price collection, in the version that `scripts/price-sources/snapshot.json` holds. */
-export function collection(name: 'litellm' | 'genai-prices' | 'pi-ai'): CatalogueEntry['source'] {
+export function collection(name: 'litellm' | 'genai-prices' | 'pi-ai' | 'model-prices'): CatalogueEntry['source'] {
   const url = {
     litellm: 'https://pypi.org/project/litellm/1.109.1/',
     'genai-prices': 'https://pypi.org/project/genai-prices/0.2.3/',
     'pi-ai': 'https://www.npmjs.com/package/@earendil-works/pi-ai/v/1.5.2',
+    'model-prices': 'https://pypi.org/project/model-prices/0.0.5/',
   }[name]
-  return { url, read: '2026-11-23' }
+  return { url, read: name === 'model-prices' ? '2026-11-29' : '2026-11-23' }
 }
-
-/** For models that only one of the compared collections knows. */
-export const AGREED = 'models.dev of 2026-07-01 says the same; it is not among the collections compared'
 
 export const ALL_CAPABILITIES = { streaming: true, function_calling: true, vision: true, json_mode: true } as const
 export const TEXT_CAPABILITIES = { ...ALL_CAPABILITIES, vision: false } as const

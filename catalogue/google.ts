@@ -1,5 +1,4 @@
 import {
-  AGREED,
   ALL_CAPABILITIES,
   type CatalogueTariff,
   CHAT_PARAMETERS,
@@ -183,7 +182,7 @@ export const GOOGLE = catalogueEntries(COMMON, [
     replacement: 'gemini-3.5-flash-lite',
     source: collection('genai-prices'),
     note: 'The one Flash release at this price, without thinking; the general release costs 0.30 and 2.50 dollars.',
-    settled: { sources: 'shut down; the price list keeps its row for the service interface' },
+    settled: { cached_input_per_million: 'shut down; the price list keeps its row for the service interface' },
   },
   {
     id: 'gemini-2.0-flash-001',
@@ -199,6 +198,5 @@ export const GOOGLE = catalogueEntries(COMMON, [
     replacement: 'gemini-3.5-flash',
     supported_parameters: CHAT_PARAMETERS,
     source: collection('genai-prices'),
-    settled: { sources: AGREED },
   },
 ])

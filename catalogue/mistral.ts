@@ -1,5 +1,4 @@
 import {
-  AGREED,
   ALL_CAPABILITIES,
   CHAT_PARAMETERS,
   catalogueEntries,
@@ -134,6 +133,5 @@ export const MISTRAL = catalogueEntries(COMMON, [
     input_modalities: TEXT,
     source: modelsDev('mistral/models/devstral-small-2507'),
     note: 'The provider calls it deprecated; no date was found.',
-    settled: { sources: AGREED },
   },
 ])

@@ -14,6 +14,8 @@ const COMMON = {
   source: collection('litellm'),
 } as const
 
+const AGENT_API = 'model-prices has the price of the Agent API, where the name stands for another model'
+
 /** Every answer is searched for; the provider charges each request beside its tokens. */
 export const PERPLEXITY = catalogueEntries(COMMON, [
   {
@@ -25,7 +27,12 @@ export const PERPLEXITY = catalogueEntries(COMMON, [
     max_output_tokens: 4_096,
     pricing: { ...rates({ input: 1, output: 1 }), per_request_usd: 0.005 },
     input_modalities: TEXT,
-    settled: { max_output_tokens: 'litellm gives the window; models.dev of 2026-07-01 has the limit' },
+    settled: {
+      max_output_tokens: 'litellm gives the window; models.dev of 2026-07-01 has the limit',
+      input_per_million: AGENT_API,
+      output_per_million: AGENT_API,
+      cached_input_per_million: AGENT_API,
+    },
   },
   {
     id: 'sonar-pro',

@@ -10,7 +10,9 @@ import {
 } from './entry.ts'
 
 /** Why one collection is enough. */
-const SETTLED = { sources: 'of the collections compared, litellm alone has embeddings and ranking' } as const
+const SETTLED = {
+  sources: 'of the collections compared, litellm alone has embeddings and ranking of most providers',
+} as const
 
 const COMMON = {
   capabilities: { streaming: false, function_calling: false, vision: false, json_mode: false },
@@ -69,15 +71,26 @@ const GOOGLE = catalogueEntries({ ...EMBEDDING, owned_by: 'google', context_wind
   },
 ])
 
+const NEVER_CACHED = {
+  ...SETTLED,
+  cached_input_per_million: 'no answer of this endpoint reports cached tokens',
+} as const
+
 const MISTRAL = catalogueEntries({ ...EMBEDDING, provider: 'mistral', owned_by: 'mistral', context_window: 8192 }, [
-  { id: 'mistral-embed', name: 'Mistral Embed', created: released('2023-12-11'), pricing: byTokens(0.1) },
+  {
+    id: 'mistral-embed',
+    name: 'Mistral Embed',
+    created: released('2023-12-11'),
+    pricing: byTokens(0.1),
+    settled: NEVER_CACHED,
+  },
   {
     id: 'codestral-embed-2505',
     name: 'Codestral Embed',
     created: released('2025-05-28'),
     pricing: byTokens(0.15),
     aliases: ['codestral-embed'],
-    settled: { ...SETTLED, cached_input_per_million: 'no answer of this endpoint reports cached tokens' },
+    settled: NEVER_CACHED,
   },
 ])
 

@@ -1,5 +1,4 @@
 import {
-  AGREED,
   ALL_CAPABILITIES,
   catalogueEntries,
   collection,
@@ -97,7 +96,6 @@ export const ZAI = catalogueEntries(COMMON, [
     max_output_tokens: 131_072,
     pricing: rates({ input: 1.2, output: 4, cached: 0.24 }),
     source: modelsDev('zai/models/glm-5-turbo'),
-    settled: { sources: AGREED },
   },
   {
     id: 'glm-5v-turbo',
@@ -109,7 +107,6 @@ export const ZAI = catalogueEntries(COMMON, [
     pricing: rates({ input: 1.2, output: 4, cached: 0.24 }),
     input_modalities: TEXT_AND_IMAGES,
     source: modelsDev('zai/models/glm-5v-turbo'),
-    settled: { sources: AGREED },
   },
   {
     id: 'glm-4.7',
@@ -134,7 +131,6 @@ export const ZAI = catalogueEntries(COMMON, [
     max_output_tokens: 131_072,
     pricing: rates({ input: 0.07, output: 0.4, cached: 0.01 }),
     source: modelsDev('zai/models/glm-4.7-flashx'),
-    settled: { sources: AGREED },
   },
   {
     id: 'glm-4.6',
@@ -155,7 +151,6 @@ export const ZAI = catalogueEntries(COMMON, [
     pricing: rates({ input: 0.3, output: 0.9, cached: 0.05 }),
     input_modalities: TEXT_AND_IMAGES,
     source: collection('genai-prices'),
-    settled: { sources: AGREED },
   },
   {
     id: 'glm-4.5',
@@ -188,6 +183,6 @@ export const ZAI = catalogueEntries(COMMON, [
     deployments: [{ provider: 'cerebras', model: 'zai-glm-4.7' }],
     source: modelsDev('cerebras/models/zai-glm-4.7'),
     note: 'Faster and more expensive than elsewhere, so it is a separate model.',
-    settled: { sources: AGREED },
+    settled: { sources: 'models.dev of 2026-07-01 says the same; it is not among the collections compared' },
   },
 ])

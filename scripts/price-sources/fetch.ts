@@ -10,6 +10,7 @@ import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import { collectFacts, type FactsReader, type PriceSource } from './facts.ts'
 import { genaiPricesReader } from './genai-prices.ts'
 import { litellmReader } from './litellm.ts'
+import { modelPricesReader } from './model-prices.ts'
 import { modelsDevReader } from './models-dev.ts'
 import { piReader } from './pi-ai.ts'
 
@@ -23,8 +24,9 @@ export async function fetchSources(catalogue: readonly CatalogueEntry[], today: 
     const wheels = [
       await fetchWheel('litellm', folder, today),
       await fetchWheel('genai-prices', folder, today),
+      await fetchWheel('model-prices', folder, today),
     ] as const
-    const [litellm, genai] = wheels
+    const [litellm, genai, history] = wheels
     const genaiData = join(genai.folder, 'genai_prices', 'data.py')
     const pi = fetchPi(folder)
     const source = ({ name, version, date }: Published, read: FactsReader): PriceSource => ({
@@ -37,6 +39,7 @@ export async function fetchSources(catalogue: readonly CatalogueEntry[], today: 
       source(litellm, litellmReader(readJson(join(litellm.folder, 'litellm', `${LITELLM_FILE}.json`)))),
       source(genai, genaiPricesReader(readPythonList(genaiData, 'providers'), today)),
       source(pi, piReader(pi.hosts)),
+      source(history, modelPricesReader(readJson(join(history.folder, 'model_prices', 'snapshot.json')), today)),
     ]
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { thresholdName } from './facts.ts'
 import { genaiPricesReader } from './genai-prices.ts'
 import { litellmReader } from './litellm.ts'
+import { modelPricesReader } from './model-prices.ts'
 import { modelsDevReader } from './models-dev.ts'
 import { piReader } from './pi-ai.ts'
 
@@ -121,4 +122,54 @@ test('models.dev and pi-ai: dollars per million, zero for what the host does not
     context_window: 1000,
     max_output_tokens: 100,
   })
+})
+
+test('model-prices: the last price that has begun, at its peak where the hour decides', () => {
+  const data = {
+    prices: {
+      alibaba: {
+        qwen: {
+          batch: [{ start: null, rates: { input: 1, output: 1 } }],
+          standard: [
+            { start: null, rates: null },
+            { start: '2026-05-22T21:58:08Z', rates: { input: 1, output: 5 } },
+            {
+              start: '2026-10-09T18:18:19Z',
+              rates: {
+                input: 2,
+                output: 6,
+                cache_read: 0.4,
+                cache_write: 0,
+                tiers: [{ above: 256_000, input: 4, output: 12, cache_write: 5 }],
+              },
+            },
+            { start: '2027-01-01T00:00:00Z', rates: { input: 9, output: 9 } },
+          ],
+        },
+        unknown: { standard: [{ start: null, rates: null }] },
+      },
+      deepseek: { flash: { standard: [{ start: null, rates: { input: 0.15, output: 0.6 } }] } },
+    },
+    schedules: {
+      schedule: [
+        { provider: 'deepseek', valid_from: '2025-02-26T16:30:00Z', valid_until: '2025-09-05T16:00:00Z' },
+        { provider: 'deepseek', peak_multiplier: 2, valid_from: '2026-08-16T16:00:00Z' },
+      ],
+    },
+  }
+  const read = modelPricesReader(data, '2026-10-26')
+  assert.deepEqual(read({ provider: 'alibaba', names: ['qwen'] }), {
+    input_per_million: 2,
+    output_per_million: 6,
+    cached_input_per_million: 0.4,
+    'above_256k.input_per_million': 4,
+    'above_256k.output_per_million': 12,
+    'above_256k.cache_write_per_million': 5,
+  })
+  assert.deepEqual(read({ provider: 'deepseek', names: ['flash'] }), {
+    input_per_million: 0.3,
+    output_per_million: 1.2,
+  })
+  assert.equal(read({ provider: 'alibaba', names: ['unknown'] }), undefined)
+  assert.equal(read({ provider: 'xai', names: ['qwen'] }), undefined)
 })
