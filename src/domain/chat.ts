@@ -205,6 +205,8 @@ export interface RequestedSort {
   readonly by: SortOrder
   /** Whether the sort order applies across models; otherwise the deployments of each model are sorted separately. */
   readonly acrossModels: boolean
+  /** Whether the request measures a deployment without measurements. Undefined: its sort decides. */
+  readonly explores?: boolean
 }
 
 /** The highest price that a model may have. */

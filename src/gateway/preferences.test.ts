@@ -23,6 +23,7 @@ import type { Deployment, Model } from '../domain/model.ts'
 import { messagesApi } from '../protocols/anthropic-messages/client/index.ts'
 import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
+import { completionsApi } from '../protocols/openai-completions.ts'
 import { responsesApi } from '../protocols/openai-responses/client/index.ts'
 import { readProvider } from '../protocols/routing-fields.ts'
 import { resolveProvider } from '../providers/index.ts'
@@ -322,11 +323,19 @@ test('each API accepts the fields, and the header, which takes precedence', asyn
 })
 
 test('`:floor` and `:nitro` may follow any ID; the answer names the model itself', async () => {
-  for (const id of ['m1:floor', 'm1:nitro']) {
-    const { hosts, client, records } = await send(chat({ model: id }))
-    assert.equal(hosts, 'a')
-    assert.equal(JSON.parse(client.body ?? '').model, 'm1')
-    assert.equal(records[0]?.model, 'm1')
+  const apis = [
+    [chatCompletionsApi, chat({})],
+    [completionsApi, { prompt: 'hi' }],
+    [messagesApi, chat({ max_tokens: 10 })],
+    [responsesApi, { input: 'hi' }],
+  ] as const
+  for (const [api, body] of apis) {
+    for (const id of ['m1:floor', 'm1:nitro']) {
+      const { hosts, client, records } = await send({ ...body, model: id }, { over: { api } })
+      assert.equal(hosts, 'a', api.endpoint)
+      assert.equal(JSON.parse(client.body ?? '').model, 'm1', api.endpoint)
+      assert.equal(records[0]?.model, 'm1', api.endpoint)
+    }
   }
   const own = modelOf({ id: 'own:nitro', deployments: [deployment('c')] })
   assert.equal((await send(chat({ model: 'own:nitro' }), { models: [own] })).hosts, 'c')

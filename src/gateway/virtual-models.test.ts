@@ -9,6 +9,7 @@ import {
   modelOf,
   playNetwork,
   refusal,
+  requestOf,
   type Script,
   testClient,
   testPorts,
@@ -23,6 +24,8 @@ import { virtualModel } from '../features/models/book.ts'
 import { createGateway } from './pipeline.ts'
 import { candidatesOf } from './routing/candidates.ts'
 import { record } from './routing/measurements.ts'
+import { EXPLORED_SHARE, preferredRoute } from './routing/preferences.ts'
+import { requestedModels } from './routing/requested-models.ts'
 
 const NAMES = ['a', 'b', 'c']
 const good = whole(answer({ content: 'Hi' }, { usage: counts(10, 3) }))
@@ -73,6 +76,7 @@ function mix(over: Partial<Pick<VirtualModel, 'strategy' | 'sticky'>>, input: Mi
     health,
     records,
     input: { health, provider: ports.provider },
+    book,
     models,
     shift(next: readonly number[]) {
       current = next
@@ -134,6 +138,29 @@ test('fastest: by measured tokens a second; models without measurements come las
   assert.equal((await ask()).hosts, 'c')
   chance = 0.01
   assert.equal((await ask()).hosts, 'a', 'one request in twenty')
+})
+
+test('`:nitro` of a virtual model explores models and deployments with at most 5 % of the requests', () => {
+  const models = [modelAt('a', { deployments: [deployment('a'), deployment('b')] }), modelAt('c')]
+  const { book, input } = mix({}, { models, random: seeded(11) })
+  const [measured] = candidatesOf(models[0] ?? assert.fail(), input).candidates
+  record((measured ?? assert.fail()).deployment.measurements.speed, 10, 0)
+  const explored = new Map<string, number>()
+  const runs = 20_000
+  const explore = (): string => {
+    const request = requestOf({ model: 'mix:nitro' })
+    const { first } = requestedModels({ book, caller: callerOf(), request, kind: 'chat', now: () => 0, routing: input })
+    const { model, preferences = {} } = first
+    const [host] = preferredRoute({ accountId: 'acc_1', model, request, preferences }, input).candidates
+    return host?.upstream.name ?? ''
+  }
+  for (let run = 0; run < runs; run++) {
+    const host = explore()
+    explored.set(host, (explored.get(host) ?? 0) + 1)
+  }
+  const share = 1 - (explored.get('a') ?? 0) / runs
+  assert.ok(share > EXPLORED_SHARE * 0.8 && share < EXPLORED_SHARE * 1.1, String(share))
+  assert.deepEqual([...explored.keys()].sort(), NAMES, 'each is measured some time')
 })
 
 test('least_busy: by calls in flight', async () => {

@@ -4,7 +4,7 @@
  * Sorted lists are cached briefly, so that many candidates cost a request no more than few.
  */
 import type { AccountCredentials } from '../../domain/account-credential.ts'
-import type { ChatRequest, MaxPrice, ProviderPreferences, SortOrder } from '../../domain/chat.ts'
+import type { ChatRequest, MaxPrice, ProviderPreferences, RequestedSort, SortOrder } from '../../domain/chat.ts'
 import type { DataPolicy } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
@@ -46,7 +46,7 @@ export function preferredRoute(preferred: Preferred, input: CandidateInput): Rou
   const sorted =
     sort === undefined
       ? { candidates: kept, why: 'order' as const }
-      : sortedBy(sort.by, { list, kept, health, stream: request.stream })
+      : sortedBy(sort, { list, kept, health, stream: request.stream })
   const ordered = order === undefined ? sorted.candidates : inOrder(sorted.candidates, order)
   const candidates = credentials === undefined ? ordered : ownFirst(ordered)
   const why = order === undefined ? sorted.why : 'order'
@@ -240,12 +240,12 @@ export const EXPLORED_SHARE = 0.05
  * Returns measured candidates, best first, then the others by priority. All candidates of a model have the same price,
  * so a sort by price keeps the operator's order.
  */
-export function sortedBy(by: SortOrder, { list, kept, health, stream }: Sorting): Sorted {
+export function sortedBy({ by, explores }: RequestedSort, { list, kept, health, stream }: Sorting): Sorted {
   if (by === 'price') return { candidates: kept, why: 'sort' }
   const { candidates, unmeasured } = sortedList(by, { list, health, stream })
   const sorted = kept === list.candidates ? candidates : onlyThese(candidates, kept)
   const { random } = health
-  if (unmeasured === 0 || unmeasured === candidates.length || random() >= EXPLORED_SHARE) {
+  if (unmeasured === 0 || unmeasured === candidates.length || !(explores ?? random() < EXPLORED_SHARE)) {
     return { candidates: sorted, why: 'sort' }
   }
   const fresh = sorted.filter((candidate) => scoreOf(candidate, by, { health, stream }) === undefined)

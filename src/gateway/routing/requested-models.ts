@@ -94,12 +94,15 @@ function withFallbacks(asked: ModelRequest): RequestedModels {
   const usable: RequestedModel[] = []
   let skipped = ''
   let failure: unknown
-  const { named, stickyKey } = expanded(asked, [first, ...others])
+  const { named, stickyKey, explores } = expanded(asked, [first, ...others])
   for (const { model, sort } of named) {
     if (usable.length === MAX_MODELS) break
     try {
-      const preferences = sort === undefined ? provider : { ...provider, sort }
-      usable.push({ ...prepare(model, request), answersAs: model.id, preferences })
+      usable.push({
+        ...prepare(model, request),
+        answersAs: model.id,
+        preferences: withSort(provider, sort ?? provider?.sort, explores),
+      })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       failure ??= error
@@ -111,12 +114,22 @@ function withFallbacks(asked: ModelRequest): RequestedModels {
   return { first: best, fallbacks, skipped, stickyKey }
 }
 
+function withSort(
+  provider: ProviderPreferences | undefined,
+  sort: RequestedSort | undefined,
+  explores: boolean | undefined,
+): ProviderPreferences | undefined {
+  return sort === undefined ? provider : { ...provider, sort: explores === undefined ? sort : { ...sort, explores } }
+}
+
 /** The most models for one request: each is ranked, and the hold covers its cost. */
 const MAX_MODELS = 11
 
 interface Expanded {
   readonly named: readonly Named[]
   readonly stickyKey: string | undefined
+  /** Whether the request explores; drawn once, for models and deployments. Undefined if no model was sorted by speed. */
+  readonly explores: boolean | undefined
 }
 
 /**
@@ -126,6 +139,11 @@ interface Expanded {
 function expanded({ book, caller, request, routing, kind, now }: ModelRequest, all: readonly Named[]): Expanded {
   const named: Named[] = []
   let stickyKey: string | undefined
+  let drawn: boolean | undefined
+  const explores = (): boolean => {
+    drawn ??= routing.health.random() < EXPLORED_SHARE
+    return drawn
+  }
   for (const [at, each] of all.entries()) {
     const virtual = sortedAs(each)
     if (virtual === undefined) {
@@ -136,11 +154,12 @@ function expanded({ book, caller, request, routing, kind, now }: ModelRequest, a
       const model = book.find(id)
       return model === undefined || model.kind !== kind || isDeprecated(model, now()) ? [] : [{ model, weight }]
     })
-    const order = orderVirtual({ virtual, candidates, caller, request }, routing)
+    const sort = each.sort ?? request.routing?.provider?.sort
+    const order = orderVirtual({ virtual, candidates, caller, request, sort, explores }, routing)
     if (at === 0) stickyKey = order.stickyKey
     for (const model of order.models) if (!isAmong(named, model)) named.push({ model, sort: each.sort })
   }
-  return { named, stickyKey }
+  return { named, stickyKey, explores: drawn }
 }
 
 /** Returns the virtual model, whose strategy a suffix of its ID replaces. Undefined for other models. */
@@ -324,6 +343,10 @@ interface VirtualRequest {
   readonly candidates: readonly Weighted[]
   readonly caller: Caller
   readonly request: ChatRequest
+  /** The sort order of the deployments. */
+  readonly sort: RequestedSort | undefined
+  /** Returns the same for all models of a request. */
+  readonly explores: () => boolean
 }
 
 interface VirtualOrder {
@@ -350,11 +373,8 @@ function stickyKeyOf({ virtual, caller, request }: VirtualRequest): string | und
   return virtual.sticky === 'user' ? hash('sha1', `${accountId} ${request.model} ${user}`) : undefined
 }
 
-function ordersOf(
-  { virtual, candidates }: VirtualRequest,
-  stickyKey: string | undefined,
-  input: CandidateInput,
-): readonly Weighted[] {
+function ordersOf(asked: VirtualRequest, stickyKey: string | undefined, input: CandidateInput): readonly Weighted[] {
+  const { virtual, candidates } = asked
   const { health } = input
   switch (virtual.strategy) {
     case 'priority':
@@ -366,7 +386,7 @@ function ordersOf(
     case 'least_busy':
       return sortedBy(candidates, (each) => busyness(each, input))
     case 'fastest':
-      return bySpeed(candidates, input)
+      return bySpeed(asked, input)
   }
 }
 
@@ -396,7 +416,7 @@ function busyness({ model }: Weighted, input: CandidateInput): number {
 }
 
 /** Returns measured models, fastest first, then the others, one of which sometimes comes first to be measured. */
-function bySpeed(candidates: readonly Weighted[], input: CandidateInput): readonly Weighted[] {
+function bySpeed({ candidates, sort, explores }: VirtualRequest, input: CandidateInput): readonly Weighted[] {
   const { health } = input
   const now = health.clock()
   const slowness = ({ model }: Weighted): number =>
@@ -406,8 +426,10 @@ function bySpeed(candidates: readonly Weighted[], input: CandidateInput): readon
     )
   const sorted = sortedBy(candidates, slowness)
   const fresh = sorted.filter((each) => slowness(each) === Number.POSITIVE_INFINITY)
-  if (fresh.length === 0 || fresh.length === sorted.length || health.random() >= EXPLORED_SHARE) return sorted
-  const explored = fresh[Math.floor(health.random() * fresh.length)]
+  if (fresh.length === 0 || fresh.length === sorted.length || !explores()) return sorted
+  // The request explores a deployment of the fastest model instead, where those are sorted as well.
+  const others = sort === undefined || sort.by === 'price' ? 0 : 1
+  const explored = fresh[Math.floor(health.random() * (fresh.length + others))]
   return explored === undefined ? sorted : [explored, ...sorted.filter((each) => each !== explored)]
 }
 
