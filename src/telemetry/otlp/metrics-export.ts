@@ -87,7 +87,10 @@ function plainData({ name, help, type, values }: PlainMetric, { startTime, endTi
   const shared = {
     descriptor: { name, description: help, unit: unitOf(name), valueType: ValueType.DOUBLE },
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
-    dataPoints: values.map(({ value, labels }) => ({ startTime, endTime, attributes: { ...labels }, value })),
+    // NaN, as of a mean without values, is null in JSON, for which receivers reject all metrics.
+    dataPoints: values
+      .filter(({ value }) => Number.isFinite(value))
+      .map(({ value, labels }) => ({ startTime, endTime, attributes: { ...labels }, value })),
   }
   if (type === 'counter') return { ...shared, dataPointType: DataPointType.SUM, isMonotonic: true }
   return { ...shared, dataPointType: DataPointType.GAUGE }
