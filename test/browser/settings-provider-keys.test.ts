@@ -3,6 +3,7 @@
  * also receives traces. Runs on one database: what is sent and shown is the same on every one.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { axeFindings, comesTrue, overflow, startBrowser } from '../support/browser/browser.ts'
@@ -167,6 +168,8 @@ test('a guardrail is created, disabled and deleted', async (t) => {
 })
 
 test('a telemetry destination is tested when it is added, and on request', async (t) => {
+  const token = await dashboard.ownerToken()
+  await dashboard.ask('POST', '/v1/teams', { token, body: { name: 'Research' } })
   const page = await dashboard.open(t, browser, '/settings/telemetry')
   await page.getByText('No telemetry destinations yet').waitFor()
   await button(page, 'Add destination').first().click()
@@ -174,9 +177,15 @@ test('a telemetry destination is tested when it is added, and on request', async
   await form.getByLabel('Name').fill('Collector')
   await form.getByLabel('Address').fill(`${provider.url}/v1/traces`)
   await form.getByLabel('Headers').fill(`Authorization: Bearer ${GOOD_KEY}`)
+  await form.getByLabel('Team').fill('Resea')
+  await page.getByRole('option', { name: 'Research' }).click()
+  await form.getByLabel('Send prompts and answers').check()
   await press(page, 'Add telemetry destination', 'Add and test')
   await page.getByText('Collector accepted a test span').first().waitFor()
   assert.ok(!(await page.content()).includes(GOOD_KEY))
+  const row = page.getByRole('row').filter({ hasText: 'Collector' })
+  await row.getByText('Research').waitFor()
+  await row.getByText('Sent', { exact: true }).waitFor()
   const choose = async (name: string) => {
     await button(page, 'Actions for Collector').click()
     await page.getByRole('menuitem', { name, exact: true }).click()
@@ -213,6 +222,15 @@ test('a stored prompt is shown on request, compared, replayed and deleted; each 
   await eventually(stored, (all) => all.length === 2)
   const views = async () =>
     (await db.selectFrom('audit').select('id').where('action', '=', 'content.viewed').execute()).length
+  await page.goto(`${dashboard.url}/app/requests`)
+  const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Export prompts and answers').click()])
+  const lines = readFileSync(await file.path(), 'utf8')
+    .trim()
+    .split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).messages[1].content),
+    ['Second question', 'First question'],
+  )
   await page.goto(`${dashboard.url}/app/requests?request=${one}`)
   const sheet = dialog(page, 'Request')
   await sheet.getByText('Each view is recorded in the audit log.').waitFor()

@@ -115,7 +115,7 @@ function Requests() {
       <div className="-mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
         <FilterMenu filters={filters} period={period} rows={pages.rows} />
         <RequestFilterChips filters={filters} rows={pages.rows} />
-        <ExportButton question={question} disabled={pages.rows.length === 0} />
+        <Exports question={question} disabled={pages.rows.length === 0} />
         <LiveSwitch isLive={isLive} live={live} />
       </div>
       <Found pages={pages} filters={filters} isLive={isLive} />
@@ -218,19 +218,44 @@ function ListSkeleton() {
 
 const MAX_ROWS = 10_000
 
-interface ExportButtonProps {
+interface ExportsProps {
   readonly question: Omit<RequestsQuery, 'isLive'>
   readonly disabled: boolean
 }
 
+function Exports(props: ExportsProps) {
+  const { agent_id: agent, client_request_id: name } = props.question.filters
+  const hasContent = useCan('content') && agent === undefined && name === undefined // it has no such filters
+  return (
+    <>
+      <ExportButton {...props} path={LIST} format="csv" file="turnpike-requests.csv" className="ml-auto">
+        Export CSV
+      </ExportButton>
+      {hasContent && (
+        <ExportButton {...props} path="/v1/usage/content" format="jsonl" file="turnpike-content.jsonl">
+          Export prompts and answers
+        </ExportButton>
+      )}
+    </>
+  )
+}
+
+interface ExportButtonProps extends ExportsProps {
+  readonly path: string
+  readonly format: 'csv' | 'jsonl'
+  readonly file: string
+  readonly className?: string
+  readonly children: string
+}
+
 /** A file that could not have everything says so, below the toolbar, until something else is asked for. */
-function ExportButton({ question, disabled }: ExportButtonProps) {
+function ExportButton({ question, path, format, file, ...button }: ExportButtonProps) {
   const { period, filters, order } = question
   const [cut, setCut] = useState<string>()
   const bounds = { period_start: period.start, period_end: period.end }
-  const query = new URLSearchParams({ ...bounds, ...filters, order, format: 'csv', limit: String(MAX_ROWS) }).toString()
+  const query = new URLSearchParams({ ...bounds, ...filters, order, format, limit: String(MAX_ROWS) }).toString()
   const download = async () => {
-    const { name, headers } = await downloadFile(`${LIST}?${query}`, 'turnpike-requests.csv')
+    const { name, headers } = await downloadFile(`${path}?${query}`, file)
     const isCut = headers.has('x-next-cursor')
     setCut(isCut ? query : undefined)
     if (isCut) announce(cutNote(order))
@@ -238,9 +263,7 @@ function ExportButton({ question, disabled }: ExportButtonProps) {
   }
   return (
     <>
-      <DownloadButton download={download} disabled={disabled} className="ml-auto">
-        Export CSV
-      </DownloadButton>
+      <DownloadButton download={download} {...button} />
       {cut === query && <p className="order-last basis-full text-sm text-soft">{cutNote(order)}</p>}
     </>
   )

@@ -1,10 +1,14 @@
 /** A new telemetry destination, tested as soon as it is there. */
 import { useState } from 'react'
+import { useCan } from '../../../api/me.ts'
+import { useTeamOptions } from '../../../api/names.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Dialog } from '../../../ui/dialog.tsx'
+import { Combobox } from '../../../ui/form/combobox.tsx'
 import { TextArea, TextField } from '../../../ui/form/field.tsx'
 import { Form } from '../../../ui/form/form.tsx'
 import { SelectField } from '../../../ui/form/select-field.tsx'
+import { CheckboxField } from '../../../ui/form/toggle-fields.tsx'
 import { type Destination, useDestinationActions } from './queries.ts'
 
 type Kind = Destination['kind']
@@ -57,6 +61,7 @@ function AddForm({ onClose }: Pick<AddDestinationProps, 'onClose'>) {
   const [url, setUrl] = useState('')
   const [credential, setCredential] = useState('')
   const [headers, setHeaders] = useState('')
+  const [audience, setAudience] = useState<AudienceChoice>({ team: '', content: false })
   const hint = CREDENTIALS[kind]
   const submit = async () => {
     const made = await add({
@@ -65,6 +70,8 @@ function AddForm({ onClose }: Pick<AddDestinationProps, 'onClose'>) {
       ...(url.trim() !== '' && { url: url.trim() }),
       ...(hint !== undefined && { credential: credential.trim() }),
       ...(headers.trim() !== '' && { headers: headersOf(headers) }),
+      ...(audience.team !== '' && { team_id: audience.team }),
+      content: audience.content,
     })
     const error = await test(made.id)
     if (error === null) toast(`${name} accepted a test span`)
@@ -117,7 +124,48 @@ function AddForm({ onClose }: Pick<AddDestinationProps, 'onClose'>) {
         mono
         description="One a line, as Name: value."
       />
+      <Audience {...audience} onChange={setAudience} />
     </Form>
+  )
+}
+
+interface AudienceChoice {
+  /** Empty: of the whole account. */
+  readonly team: string
+  readonly content: boolean
+}
+
+interface AudienceProps extends AudienceChoice {
+  readonly onChange: (choice: AudienceChoice) => void
+}
+
+/** Whose requests are sent, and whether with what they say. */
+function Audience({ team, content, onChange }: AudienceProps) {
+  const teams = useTeamOptions()
+  const canSendContent = useCan('content')
+  return (
+    <>
+      {teams.length > 0 && (
+        <Combobox
+          label="Team"
+          name="team_id"
+          description="Only requests of this team."
+          placeholder="None: all requests of the account"
+          value={team}
+          onChange={(next) => onChange({ team: next, content })}
+          options={teams}
+        />
+      )}
+      {canSendContent && (
+        <CheckboxField
+          label="Send prompts and answers"
+          name="content"
+          description="Those that content capture stores, as guardrails leave them. The service keeps them by its own rules."
+          checked={content}
+          onChange={(next) => onChange({ team, content: next })}
+        />
+      )}
+    </>
   )
 }
 

@@ -2,6 +2,7 @@
 import { FlaskConical, MoreHorizontal, Pause, Play, Plus, Telescope, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useCan } from '../../../api/me.ts'
+import { useAccountNames } from '../../../api/names.ts'
 import { problemOf } from '../../../api/problem.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button, IconButton } from '../../../ui/button.tsx'
@@ -39,7 +40,7 @@ function Destinations() {
   return (
     <Page
       title={TITLE}
-      description="Services that receive the traces of this account’s requests: tokens, cost and timing, never prompts or answers."
+      description="Services that receive the traces of this account’s requests: tokens, cost and timing, and prompts and answers where you choose so."
       actions={addButton}
       wide
     >
@@ -83,10 +84,15 @@ const COLUMNS: readonly Column<Destination>[] = [
   { id: 'name', header: 'Name', primary: true, cell: ({ name }) => <CutText text={name} /> },
   { id: 'service', header: 'Service', cell: ({ kind }) => KIND_NAMES[kind] },
   { id: 'url', header: 'Address', cell: ({ url }) => <CutText text={url} /> },
-  { id: 'for', header: 'For', cell: ({ team_id: team }) => (team === null ? 'All requests' : 'A team') },
+  { id: 'for', header: 'For', cell: ({ team_id: team }) => (team === null ? 'All requests' : <TeamName id={team} />) },
+  { id: 'content', header: 'Prompts', cell: ({ content }) => (content ? 'Sent' : 'Not sent') },
   { id: 'status', header: 'Status', cell: ({ enabled }) => <EnabledStatus enabled={enabled} /> },
   { id: 'created', header: 'Created', cell: (row) => <Time iso={row.created_at} relative /> },
 ]
+
+function TeamName({ id }: { readonly id: string }) {
+  return <CutText text={useAccountNames().nameOf(id)} />
+}
 
 interface ActionsProps {
   readonly row: Destination
