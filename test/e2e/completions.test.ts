@@ -162,6 +162,8 @@ test('fields of conversations are named in the warnings', async () => {
   const { status, headers } = await send(gateway, '/completions', { key, body })
   assert.equal(status, 200)
   assert.equal(headers['x-turnpike-warnings'], 'tools, response_format')
+  assert.match(headers['x-turnpike-route'] ?? '', /;why=only;outcome=answered$/)
+  assert.match(headers['x-request-id'] ?? '', /^req_/)
 })
 
 test('a stream that breaks off ends with an error, and a repeat of a key receives the first answer', async (t) => {

@@ -170,6 +170,8 @@ test('usage, cost, row and report are exact', async () => {
   assert.equal(status, 200, text)
   assert.deepEqual(JSON.parse(text).usage, { prompt_tokens: 21, total_tokens: 21, cost: 0.00000042 })
   assert.equal(headers['x-turnpike-cost-usd'], '0.00000042')
+  assert.match(headers['x-turnpike-route'] ?? '', /;why=only;outcome=answered$/)
+  assert.match(headers['x-request-id'] ?? '', /^req_/)
   const rows = () => getJson<{ data: readonly Record<string, unknown>[] }>(gateway, own, '/v1/usage/completions')
   const { data } = await eventually(rows, (list) => list.data.length > 0)
   const [row] = data

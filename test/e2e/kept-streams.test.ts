@@ -147,6 +147,27 @@ test('a stream with a key has IDs; a repeat receives all of it, or the rest afte
   await assertChargedOnce(key)
 })
 
+test('a stream of each API is resumed after Last-Event-ID, in another process too, and charged once', async () => {
+  provider.answer(ordinary)
+  const bodies = {
+    '/v1/messages': hello({ max_tokens: 100 }),
+    '/v1/responses': { model: 'm1', input: 'hi' },
+    '/v1/completions': { model: 'm1', prompt: 'hi' },
+  }
+  for (const [path, body] of Object.entries(bodies)) {
+    const key = await gateway.keyOfNewAccount()
+    const call = { key, body: { ...body, stream: true }, headers: { 'idempotency-key': 'each' } }
+    const first = await send(gateway, path, call)
+    assert.equal(first.status, 200, first.text)
+    assert.ok(idsOf(first.text).length > 4, first.text)
+    for (const at of [gateway, second]) {
+      const rest = await send(at, path, { ...call, headers: { ...call.headers, 'last-event-id': '3' } })
+      assert.equal(rest.text, restAfter(first.text, 3), path)
+    }
+    await assertChargedOnce(key)
+  }
+})
+
 test('without a key events have no numbers, and Last-Event-ID has no effect', async () => {
   provider.answer(ordinary)
   const key = await gateway.key()

@@ -244,6 +244,13 @@ test('tokens are counted without a provider, and models are listed in the form o
     listed.data.filter(({ id }) => id === 'azure').map(({ type }) => type),
     ['model'],
   )
+  const { text } = await send(gateway, '/v1/models', { key, headers: { 'anthropic-version': '2023-06-01' } })
+  const page = JSON.parse(text)
+  assert.deepEqual(Object.keys(page).sort(), ['data', 'first_id', 'has_more', 'last_id'])
+  assert.deepEqual(
+    [page.has_more, page.first_id, page.last_id, typeof page.data[0].display_name],
+    [false, page.data[0].id, page.data.at(-1).id, 'string'],
+  )
 })
 
 test('a request with an Idempotency-Key is answered once', async () => {
@@ -271,7 +278,10 @@ test('usage and charge are the same as for a chat completion', async () => {
   const paid = await send(gateway, '/v1/messages', { key: own, body: ask('anthropic') })
   const chat = { model: 'anthropic', max_tokens: 2000, messages: [USER] }
   const reference = await send(gateway, '/v1/chat/completions', { key: own, body: chat })
-  assert.equal(paid.headers['x-turnpike-cost-usd'], reference.headers['x-turnpike-cost-usd'])
+  for (const name of ['x-turnpike-cost-usd', 'x-turnpike-route'])
+    assert.equal(paid.headers[name], reference.headers[name], name)
+  assert.match(paid.headers['request-id'] ?? '', /^req_/)
+  assert.equal(paid.headers['x-request-id'], paid.headers['request-id'])
   assert.equal(JSON.parse(paid.text).usage.cost, JSON.parse(reference.text).usage.cost)
   const rows = await eventually(
     () => everyRow<UsageRow>(gateway, own, '/v1/usage/completions'),

@@ -122,6 +122,8 @@ for (const [host, path, topField, tokens, cost] of HOSTS) {
     })
     assert.equal(usage.cost, cost)
     assert.equal(Number(headers['x-turnpike-cost-usd']), cost)
+    assert.match(headers['x-turnpike-route'] ?? '', new RegExp(`^${host};.*;outcome=answered$`))
+    assert.match(headers['x-request-id'] ?? '', /^req_/)
     if (tokens !== undefined) assert.equal(usage.prompt_tokens, tokens)
   })
 }
