@@ -25,8 +25,8 @@ import { createAuthenticator } from '../../features/keys/authenticator.ts'
 import { buildModelBook } from '../../features/models/book.ts'
 import { builtIn } from '../configuration.ts'
 
-/** Its wheel has sample configurations. */
-const LITELLM = 'litellm==1.110.2'
+/** The wheels have sample configurations, and the migrations of the database. */
+const LITELLM = ['--no-deps', 'litellm==1.110.2', 'litellm-proxy-extras==0.4.110']
 
 async function folderOf(t: TestContext, environment: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-import-'))
@@ -59,7 +59,7 @@ function finding(report: Report, status: string, subject: string): string {
 }
 
 test("LiteLLM's own sample configurations become configurations that pass the check", async (t) => {
-  const python = await pythonWith(['--no-deps', LITELLM])
+  const python = await pythonWith(LITELLM)
   const [proxy = ''] = globSync(join(python, '../../lib/python3*/site-packages/litellm/proxy'))
   const samples = [...globSync(join(proxy, '*.yaml')), ...globSync(join(proxy, 'example_config_yaml/*.yaml'))]
   const { folder, turnpike, env } = await folderOf(t)
@@ -145,41 +145,38 @@ test('models, weights, prices, aliases and fallbacks of LiteLLM are taken over, 
   finding(report, 'no_equal', 'litellm_settings.cache')
 })
 
-/** The columns of LiteLLM's `schema.prisma` that an import reads. */
-const LITELLM_TABLES = `
-  create table "LiteLLM_BudgetTable" (budget_id text primary key, max_budget double precision, budget_duration text,
-    rpm_limit bigint, tpm_limit bigint, max_parallel_requests int, created_at timestamp default now());
-  create table "LiteLLM_TeamTable" (team_id text primary key, team_alias text, models text[], max_budget double precision,
-    budget_duration text, spend double precision default 0, rpm_limit bigint, tpm_limit bigint, blocked boolean default false,
-    metadata jsonb default '{}', model_max_budget jsonb default '{}');
-  create table "LiteLLM_VerificationToken" (token text primary key, key_name text, key_alias text,
-    spend double precision default 0, expires timestamp, models text[], aliases jsonb default '{}', team_id text,
-    blocked boolean, tpm_limit bigint, rpm_limit bigint, max_budget double precision, budget_duration text,
-    budget_id text, permissions jsonb default '{}', metadata jsonb default '{}')`
+/** Makes the tables with LiteLLM's own migrations. */
+async function migrateLitellm(client: Client): Promise<void> {
+  const python = await pythonWith(LITELLM)
+  const folder = 'lib/python3*/site-packages/litellm_proxy_extras/migrations'
+  const migrations = globSync(join(python, '../..', folder, '*/migration.sql')).sort()
+  assert.ok(migrations.length > 200)
+  for (const migration of migrations) await client.query(await readFile(migration, 'utf8'))
+}
 
 postgresTest("LiteLLM's keys keep working after an import, which can be repeated", async (t) => {
   const source = await temporaryLocation(t)
   const client = new Client({ connectionString: source })
   await client.connect()
-  await client.query(LITELLM_TABLES)
+  await migrateLitellm(client)
   const secret = 'sk-Tq3b0Yx8mEoT5sNvK9wLzA'
   const token = hash('sha256', secret)
+  const hashOf = (text: string) => hash('sha256', text)
   await client.query(`
-    insert into "LiteLLM_BudgetTable" (budget_id, max_budget, budget_duration) values ('b1', 2, '1d');
-    insert into "LiteLLM_TeamTable" (team_id, team_alias, models, spend, rpm_limit, max_budget, budget_duration)
-      values ('t1', 'search', '{fast}', 3.25, 60, 90, '90d');
-    insert into "LiteLLM_TeamTable" (team_id, team_alias, blocked) values ('t2', 'closed', true);
-    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, team_id)
-      values ('${hash('sha256', 'sk-e')}', 'sk-...vvvv', 'of a blocked team', 't2');
-    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, max_budget, spend)
-      values ('${hash('sha256', 'sk-f')}', 'sk-...uuuu', 'spent', 1, 1);
-    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, models, team_id, rpm_limit, budget_id, spend)
-      values ('${token}', 'sk-...wLzA', 'crawler', '{all-team-models}', 't1', 20, 'b1', 3.25);
-    insert into "LiteLLM_VerificationToken" (token, key_name, spend) values ('${hash('sha256', 'sk-b')}', 'sk-...xxxx', 0.5);
-    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, blocked)
-      values ('${hash('sha256', 'sk-c')}', 'sk-...yyyy', 'stopped', true);
-    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, expires)
-      values ('${hash('sha256', 'sk-d')}', 'sk-...zzzz', 'old', '2020-01-01')`)
+    insert into "LiteLLM_BudgetTable" (budget_id, max_budget, budget_duration, model_max_budget, created_by, updated_by, updated_at)
+      values ('b1', 2, '1d', '{"fast": {"budget_limit": 1}}', 'default_user_id', 'default_user_id', now());
+    insert into "LiteLLM_TeamTable" (team_id, team_alias, models, spend, rpm_limit, max_budget, budget_duration, blocked)
+      values ('t1', 'search', '{fast}', 3.25, 60, 90, '90d', false), ('t2', 'closed', '{}', 0, null, null, null, true);
+    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, team_id, models, rpm_limit, budget_id, spend, metadata)
+      values ('${token}', 'sk-...wLzA', 'crawler', 't1', '{all-team-models}', 20, 'b1', 3.25, '{"guardrails": ["presidio"]}'),
+        ('${hashOf('sk-e')}', 'sk-...vvvv', 'of a blocked team', 't2', '{}', null, null, 0, '{}');
+    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, max_budget, spend, total_spend, blocked, expires)
+      values ('${hashOf('sk-f')}', 'sk-...uuuu', 'spent', 1, 1, 1, null, null),
+        ('${hashOf('sk-b')}', 'sk-...xxxx', null, null, 0.25, 0.5, null, null),
+        ('${hashOf('sk-c')}', 'sk-...yyyy', 'stopped', null, 0, 0, true, null),
+        ('${hashOf('sk-d')}', 'sk-...zzzz', 'old', null, 0, 0, null, '2020-01-01');
+    insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, key_type, allowed_routes)
+      values ('${hashOf('sk-g')}', 'sk-...gggg', 'reader', 'read_only', '{info_routes}')`)
   await client.end()
   const { location, write, imported } = await folderOf(t, {
     OPENAI_API_KEY: 'a',
@@ -196,6 +193,8 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
   assert.match(finding(report, 'no_equal', 'key: spent'), /budget is spent/)
   finding(report, 'no_equal', 'key: stopped')
   finding(report, 'no_equal', 'key: old')
+  assert.match(finding(report, 'no_equal', 'key: reader'), /It may only call info_routes\./)
+  assert.match(finding(report, 'no_equal', 'key: crawler'), /model_max_budget, guardrails/)
   const again = await imported('litellm', file, '--database-url', source, '--apply')
   assert.deepEqual(again.applied, { keys: 0, teams: 0, entries: 0, existing: 6 })
 

@@ -9,6 +9,8 @@ import { wholeNumber } from './litellm-deployments.ts'
 /** Of LiteLLM: all models, or those of the team. */
 const ANY_MODEL: ReadonlySet<string> = new Set(['all-proxy-models', 'all-team-models', '*'])
 const NO_MODEL = 'no-default-models'
+/** Everything that calls a model, which is what an imported key may do. */
+const MODEL_ROUTES = 'llm_api_routes'
 const MAX_NAME_LENGTH = 100
 const DAYS_OF_MONTH = 30
 const WINDOWS = new Map<number, BudgetWindow>([
@@ -47,9 +49,12 @@ export async function importLitellmDatabase(draft: ImportDraft, url: string, now
 
 /** Limits of the key itself take precedence over those of its budget. */
 function withBudget(row: Json, budget: Json): Json {
-  const own = Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
+  const own = Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && !isEmptyMap(value)))
   return { ...budget, ...own }
 }
+
+/** Of columns that are never null. */
+const isEmptyMap = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0
 
 interface TeamOfKeys {
   readonly name: string
@@ -68,7 +73,7 @@ function importTeams(draft: ImportDraft, rows: readonly Json[]): ReadonlyMap<str
     const isTaken = [...teams.values()].some((team) => team.name === alias)
     const name = isTaken ? `${alias.slice(0, 60)} ${id.slice(0, 36)}` : alias
     const subject = `team: ${name}`
-    addSpending(draft, { key: `litellm team ${id}`, spend: row['spend'], note: `LiteLLM: spent by team ${name}` })
+    addSpending(draft, { key: `litellm team ${id}`, spend: spentBy(row), note: `LiteLLM: spent by team ${name}` })
     const models = modelsOf(row['models'])
     const budget = budgetOf(draft, subject, row)
     const state = { blocked: row['blocked'] === true, models, budget }
@@ -101,9 +106,10 @@ function importKey(draft: ImportDraft, row: Json, { now, team }: KeyContext): vo
   const models = modelsOf(row['models'])
   const budget = budgetOf(draft, subject, row)
   const expired = expiresAt !== undefined && !(expiresAt > now)
-  const obstacle = team?.obstacle ?? obstacleOf({ token, blocked: row['blocked'] === true, expired, models, budget })
+  const state = { token, blocked: row['blocked'] === true, expired, routes: row['allowed_routes'], models, budget }
+  const obstacle = team?.obstacle ?? obstacleOf(state)
   if (team === undefined) {
-    addSpending(draft, { key: `litellm key ${token}`, spend: row['spend'], note: `LiteLLM: spent by ${name}` })
+    addSpending(draft, { key: `litellm key ${token}`, spend: spentBy(row), note: `LiteLLM: spent by ${name}` })
   }
   if (obstacle !== undefined) {
     draft.findings.push({ status: 'no_equal', subject, text: obstacle, advice: 'Create a new key if it is needed.' })
@@ -130,16 +136,20 @@ interface State {
   readonly token?: string
   readonly blocked: boolean
   readonly expired?: boolean
+  /** `allowed_routes` of a key: paths, and names of sets of paths. None: all. */
+  readonly routes?: unknown
   readonly models: readonly string[] | undefined
   readonly budget: ImportedBudget | typeof SPENT | undefined
 }
 
 /** Why a key or a team is not imported; undefined: it is. */
-function obstacleOf({ token, blocked, expired = false, models, budget }: State): string | undefined {
+function obstacleOf({ token, blocked, expired = false, routes, models, budget }: State): string | undefined {
+  const allowed = Array.isArray(routes) ? routes.map(String) : []
   if (token !== undefined && !/^[0-9a-f]{64}$/.test(token)) return 'Its token is not a SHA-256.'
   if (blocked) return 'It is blocked.'
   if (expired) return 'It has expired.'
   if (budget === SPENT) return 'Its budget is spent.'
+  if (allowed.length > 0 && !allowed.includes(MODEL_ROUTES)) return `It may only call ${allowed.join(', ')}.`
   return models === undefined ? 'It may call no model.' : undefined
 }
 
@@ -190,13 +200,17 @@ function durationDays(text: string): number | undefined {
   return days > 0 ? days : undefined
 }
 
-const OTHER_LIMITS = ['tpm_limit', 'tpd_limit', 'max_parallel_requests', 'soft_budget']
-const OTHER_MAPS = ['model_max_budget', 'aliases', 'permissions', 'guardrails']
+const OTHER_LIMITS = ['tpm_limit', 'tpd_limit', 'max_parallel_requests', 'soft_budget', 'budget_limits']
+const OTHER_MAPS = ['model_max_budget', 'budget_fallbacks', 'aliases', 'permissions', 'router_settings']
+/** Within `metadata`. */
+const OTHER_METADATA = ['guardrails', 'model_rpm_limit', 'model_tpm_limit', 'tags']
 
 function reportLimits({ findings }: ImportDraft, subject: string, row: Json): void {
   const isSet = (name: string) => row[name] !== undefined && row[name] !== null
-  const maps = OTHER_MAPS.filter((name) => isRecord(row[name]) && Object.keys(row[name] as Json).length > 0)
-  const names = [...OTHER_LIMITS.filter(isSet), ...maps]
+  const maps = OTHER_MAPS.filter((name) => isRecord(row[name]) && !isEmptyMap(row[name]))
+  const metadata = isRecord(row['metadata']) ? row['metadata'] : {}
+  const others = OTHER_METADATA.filter((name) => Object.keys(Object(metadata[name])).length > 0)
+  const names = [...OTHER_LIMITS.filter(isSet), ...maps, ...others]
   if (names.length === 0) return
   const advice = 'docs/limits.md has the limits of keys, teams and plans.'
   findings.push({ status: 'no_equal', subject, text: `Not taken over: ${names.join(', ')}.`, advice })
@@ -205,12 +219,15 @@ function reportLimits({ findings }: ImportDraft, subject: string, row: Json): vo
 interface Spending {
   readonly key: string
   /** Dollars. */
-  readonly spend: unknown
+  readonly spend: number
   readonly note: string
 }
 
+/** `spend` begins again with each period of a budget; `total_spend` is missing or lower in rows of older releases. */
+const spentBy = (row: Json): number => Math.max(Number(row['spend'] ?? 0), Number(row['total_spend'] ?? 0))
+
 function addSpending(draft: ImportDraft, { key, spend, note }: Spending): void {
-  const amount = parseNanoUsd(Number(spend ?? 0).toFixed(9))
+  const amount = parseNanoUsd(spend.toFixed(9))
   if (amount !== undefined && amount > 0n)
     draft.entries.push({ key, nanoUsd: amount, note: note.slice(0, 200), kind: 'spent' })
 }
