@@ -89,8 +89,9 @@ test('without file and environment the defaults hold', async () => {
 
 test('the example of the documentation is a valid file', async () => {
   const document = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-  const [, yaml] = /```yaml\n(.*?)```/s.exec(document) ?? []
-  const config = await load({ yaml: yaml ?? 'missing', env: { KEY_A: 'a', KEY_B: 'b' } })
+  const examples = [...document.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml)
+  const example = examples.find((yaml) => yaml.includes('api_keys:'))
+  const config = await load({ yaml: example ?? 'missing', env: { KEY_A: 'a', KEY_B: 'b' } })
   assert.deepEqual(config.providers['shared']?.api_keys, ['a', 'b'])
 })
 
