@@ -26,6 +26,7 @@ import {
   applyFailure,
   applyModelFailure,
   createSelection,
+  mayReplaceBlocked,
   type Selection,
   select,
   skipUnsupporting,
@@ -116,6 +117,8 @@ async function tryOnce(completion: Completion, ports: GatewayPorts, running: Run
   try {
     if (calls.length === 1) await calls[0]?.firstEvent
     else await Promise.all(calls.map((call) => call.firstEvent))
+    if (isBlocked(answering) && attempt.selection !== undefined && mayReplaceBlocked(attempt.selection, running))
+      throw new ProviderError({ kind: 'content_filter', status: 0, message: 'The provider blocked the content.' })
     const traced = admitted.trace?.attempts.at(-1)
     if (traced !== undefined) traced.firstEventMs = ports.clock() - running.startedAt
     recordFirstEvent(running, { stream: admitted.request.stream, route: completion.route, health: ports.health })
@@ -152,7 +155,9 @@ interface Failed {
 
 function failAttempt(completion: Completion, ports: GatewayPorts, { running, answering, error }: Failed): void {
   const { attempt, cancellation } = completion
-  const begun = meterArrived(attempt.usages, answering.calls)
+  const blocked = isBlocked(answering)
+  const arrived = meterArrived(attempt.usages, answering.calls)
+  const begun = blocked ? [] : arrived
   const isAbandoned = isCancelled(cancellation) && !isRefusal(error)
   if (begun.length === 0 && attempt.sent && !isRefusal(error)) noteUnbilled(completion, running, ports.clock())
   if (!isAbandoned) {
@@ -287,6 +292,11 @@ function noteCut(completion: Completion, running: RunningAttempt): void {
   const { attempt } = completion
   if (attempt.log.at(-1)?.outcome === 'answered') attempt.log = attempt.log.slice(0, -1)
   addNote(completion, running, { outcome: 'cut', status: 200 })
+}
+
+/** Returns whether every choice ended for its content, before any output. */
+function isBlocked({ calls }: Answering): boolean {
+  return calls.every((call) => call.blocked())
 }
 
 /** Returns whether the provider answered with an error, in which case it charges nothing. */

@@ -22,7 +22,7 @@ import {
 } from '../../test/support/ledger/data-plane.ts'
 import { type FakeCredit, fakeCredit } from '../../test/support/ledger/fake-credit.ts'
 import { only } from '../../test/support/ledger/plane.ts'
-import { completion as answer, counts, textChunks } from '../../test/support/providers/answers.ts'
+import { completion as answer, chunk, counts, textChunks, usageChunk } from '../../test/support/providers/answers.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
@@ -53,6 +53,8 @@ interface Sent {
   readonly hosts: string[]
   readonly bodies: readonly Record<string, unknown>[]
   readonly credit: FakeCredit
+  /** What failed attempts cost the operator at the first provider. */
+  readonly unbilledNanoUsd: bigint
 }
 
 interface SendInput extends PortsInput {
@@ -97,6 +99,7 @@ async function send(body: object, scripts: Readonly<Record<string, Script>>, inp
     hosts,
     bodies: network.exchanges.map(({ call }) => JSON.parse(String(call.body))),
     credit,
+    unbilledNanoUsd: health.providerOf(upstreams[0] ?? assert.fail()).unbilledNanoUsd,
   }
 }
 
@@ -232,6 +235,67 @@ for (const [apiName, api, bodyFor] of APIS) {
     assert.deepEqual([only(records).model, only(records).costNanoUsd], ['b', BigInt(10 * 2000 + 3 * 4000)])
   })
 }
+
+/** A prompt that is blocked with status 200, as Gemini does. */
+const blocked = (stream: boolean, said = ''): Script =>
+  stream
+    ? streamed([
+        ...(said === '' ? [] : [chunk({ content: said })]),
+        chunk({}, 'content_filter'),
+        usageChunk(counts(10, 0)),
+      ])
+    : whole({
+        ...answer({ content: said }, { usage: counts(10, 0) }),
+        choices: [{ index: 0, message: { role: 'assistant', content: said }, finish_reason: 'content_filter' }],
+      })
+
+for (const [apiName, api, bodyFor] of APIS) {
+  for (const stream of [false, true]) {
+    const name = `${apiName}${stream ? ', streamed' : ''}`
+    test(`${name}: an answer that is blocked before any output is replaced, and costs the operator alone`, async () => {
+      const scripts = { a: blocked(stream), b: good(stream) }
+      const body = bodyFor({ stream, models: ['b'] })
+      const { records, hosts, client, unbilledNanoUsd } = await send(body, scripts, { incoming: { api } })
+      assert.ok(unbilledNanoUsd > 0n, String(unbilledNanoUsd))
+      assert.equal(hosts.join(' '), 'a b')
+      const { model, status, costNanoUsd, attemptLog } = only(records)
+      assert.deepEqual([model, status, costNanoUsd], ['b', 'completed', BigInt(10 * 2000 + 3 * 4000)])
+      assert.deepEqual(
+        attemptLog?.map(({ provider, reason }) => [provider, reason]),
+        [
+          ['a', 'content_filter'],
+          ['b', undefined],
+        ],
+      )
+      assert.match(client.headers?.['x-turnpike-route'] ?? '', /^a;.*outcome=content_filter, b;.*outcome=answered$/)
+    })
+
+    test(`${name}: a blocked answer is delivered if its switch is off, no model is left, or it has output`, async () => {
+      const on = { overloaded: true, server_error: true, timeout: true, connection: true } as const
+      const fallbackOn = { ...on, context_length: true, content_filter: false, unavailable: true }
+      const cases: readonly (readonly [said: string, over: object, input: SendInput])[] = [
+        ['', { models: ['b'] }, { settings: { ...PATIENT, fallbackOn } }],
+        ['', {}, {}],
+        ['Well', { models: ['b'] }, {}],
+      ]
+      for (const [said, over, input] of cases) {
+        const scripts = { a: blocked(stream, said), b: good(stream) }
+        const { error, hosts, records } = await send(bodyFor({ stream, ...over }), scripts, {
+          incoming: { api },
+          ...input,
+        })
+        assert.deepEqual([error, hosts.join(' ')], [undefined, 'a'])
+        const { model, status, costNanoUsd } = only(records)
+        assert.deepEqual([model, status, costNanoUsd >= BigInt(10 * 1000)], ['a', 'completed', true])
+      }
+    })
+  }
+}
+
+test('if the models after a blocked one fail, the client gets their error and pays nothing', async () => {
+  const { error, records, hosts } = await send(chat({ models: ['b'] }), { a: blocked(false), b: refusal(500) })
+  assert.deepEqual([hosts.join(' '), error?.status, only(records).costNanoUsd], ['a b', 503, 0n])
+})
 
 test('the operator’s fallbacks answer if the request names none', async () => {
   const models = [modelAt('a', { fallbacks: ['b'] }), modelAt('b'), modelAt('c')]

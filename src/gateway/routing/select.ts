@@ -140,6 +140,15 @@ export function applyModelFailure(
   return selection.left.length > 0 || selection.again.length > 0
 }
 
+/** Returns whether another model may answer in place of one that gives no output because of the content. */
+export function mayReplaceBlocked(
+  { fallback, left, again }: Selection,
+  { candidate: { of } }: RunningAttempt,
+): boolean {
+  if (fallback === undefined || fallback.on?.content_filter === false) return false
+  return [...left, ...again].some((each) => each.of !== of)
+}
+
 function keep(selection: Selection, isKept: (candidate: Candidate) => boolean): void {
   selection.left = selection.left.filter(isKept)
   selection.again = selection.again.filter(isKept)

@@ -69,6 +69,8 @@ export interface Call {
   next(into: ChatEvent[]): Promise<boolean>
   /** Moves the events that have arrived to `into`, without waiting for more. */
   arrived(into: ChatEvent[]): void
+  /** Returns whether the answer has ended for its content, before any output; after `firstEvent`, before `next`. */
+  blocked(): boolean
   /** Returns whether the whole answer has arrived. */
   complete(): boolean
   /** Pauses the idle timeout until the next `next`, because the reader is busy. */
@@ -109,6 +111,7 @@ export function startCall(input: CallInput): Call {
     firstEvent,
     next: (into) => nextEvents(state, into),
     arrived: (into) => takePending(state, into),
+    blocked: () => isBlocked(state.pending),
     complete: () => state.finished && state.failure === undefined,
     suspend: () => state.deadline?.suspend(),
     abort: () => abort(state),
@@ -223,6 +226,16 @@ async function readBeginning(state: CallState): Promise<void> {
 
 function isGenerated({ type }: ChatEvent): boolean {
   return type !== 'usage'
+}
+
+function isBlocked(events: readonly ChatEvent[]): boolean {
+  return events.some(({ type }) => type === 'finish') && events.every(isWithoutOutput)
+}
+
+function isWithoutOutput(event: ChatEvent): boolean {
+  if (event.type === 'finish') return event.reason === 'content_filter'
+  if (event.type === 'native') return event.part === 'message'
+  return event.type === 'usage' || ('text' in event && event.text === '')
 }
 
 async function nextEvents(state: CallState, into: ChatEvent[]): Promise<boolean> {
