@@ -214,7 +214,7 @@ test('a span says that its prompt is left out where it is too long, or where too
 })
 
 test('only who may read prompts may send them to a destination', async (t) => {
-  const { request, account, add } = await setUp(t)
+  const { request, account, add, audited } = await setUp(t)
   const limited = `${account} webhooks` as AccountId
   assert.equal((await add({}, limited)).status, 201)
   assert.equal((await add({ content: true }, limited)).status, 403)
@@ -224,6 +224,7 @@ test('only who may read prompts may send them to a destination', async (t) => {
   assert.equal((await patch({ content: false }, limited)).body.content, false)
   assert.equal((await patch({ content: true }, limited)).status, 403)
   assert.equal((await patch({ content: true }, account)).body.content, true)
+  assert.equal(JSON.parse((await audited()).at(-1)?.details ?? '').content, true)
 })
 
 test('internal addresses are refused', async (t) => {

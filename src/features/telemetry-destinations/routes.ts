@@ -309,10 +309,10 @@ type Request = Parameters<typeof requesterOf>[0]
 async function audit(
   { db, writeAudit, callerOf }: DestinationsDeps,
   request: Request,
-  { id, name, kind, url, team_id: teamId, enabled }: DestinationRow,
+  { id, name, kind, url, team_id: teamId, enabled, content }: DestinationRow,
   action: 'created' | 'changed' | 'deleted',
 ): Promise<void> {
-  const details = { name, kind, url, team_id: teamId, enabled: enabled === 1 }
+  const details = { name, kind, url, team_id: teamId, enabled: enabled === 1, content: content === 1 }
   const event = { action: `telemetry_destination.${action}`, subject: id, result: 'done', details } as const
   await writeAudit(db, { ...requesterOf(request, callerOf(request)).audited, ...event })
 }
