@@ -88,7 +88,7 @@ function jobKinds({ runtime, log, jobs, recovery, committer, idempotency }: Back
       keepStreamMs: () => config().streams.keep_ms,
       responseDays: () => config().responses.retention_days,
     }),
-    ...dimensionSumsJobs({ db, now }),
+    ...dimensionSumsJobs({ db, now, maxValues: config().usage.max_tag_values }),
     ...membersJobs({ db, now }),
     ...oauthJobs({ db, now }),
     ...sessionJobs({ db, now }),

@@ -24,6 +24,7 @@ import {
   STREAMS_SCHEMA,
   STRIPE_SCHEMA,
   TELEMETRY_SCHEMA,
+  USAGE_SCHEMA,
   WEBHOOKS_SCHEMA,
 } from './service-schemas.ts'
 import {
@@ -98,6 +99,7 @@ const CONFIG_SCHEMA = Type.Object(
     ledger: LEDGER_SCHEMA,
     streams: STREAMS_SCHEMA,
     responses: RESPONSES_SCHEMA,
+    usage: USAGE_SCHEMA,
     catalogue: CATALOGUE_SCHEMA,
     accounts: ACCOUNTS_SCHEMA,
     auth: AUTH_SCHEMA,
@@ -172,6 +174,7 @@ export const RELOADABLE = [
   'plans',
   'routing',
   'responses',
+  'usage',
   'invoices',
 ] as const
 

@@ -128,6 +128,16 @@ export const RESPONSES_SCHEMA = defaultedSection(
   { description: 'Stored responses.' },
 )
 
+export const USAGE_SCHEMA = defaultedSection(
+  {
+    max_tag_values: count(
+      'Values of a tag, and of sessions and end users, that reports tell apart for an account in a month; later ones are one group.',
+      { minimum: 10_000, maximum: 10_000_000, default: 100_000 },
+    ),
+  },
+  { description: 'Reports of usage.' },
+)
+
 export const CONTENT_CAPTURE_SCHEMA = defaultedSection(
   {
     allow: flag('Whether accounts may have the prompts and answers of their requests stored.', false),

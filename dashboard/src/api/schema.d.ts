@@ -4257,7 +4257,7 @@ export interface operations {
                             /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
                             margin_usd?: number;
                         };
-                        /** @description True: a month has more than 100,000 values of the tag, sessions or end users. Later ones are in `other`, as one group. */
+                        /** @description True: a month has more values of the tag, sessions or end users than are told apart (100,000, unless the operator sets another number). Later ones are in `other`, as one group. */
                         values_limited?: boolean;
                         /** @description Only with `interval`: sums that add up exactly to the groups and to the total. Hours and days without completions are omitted. */
                         series?: {

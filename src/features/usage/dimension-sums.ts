@@ -14,7 +14,7 @@ import { monthNumber, monthStart } from '../../lib/time.ts'
 import { DAY_MS, ID_TOLERANCE_MS, idsBornIn } from './period.ts'
 import { MARGIN } from './queries.ts'
 
-/** Values of a tag, of sessions or of end users that the sums of an account tell apart in a month. */
+/** Values of a tag, of sessions or of end users that the sums of an account tell apart in a month, unless set. */
 export const MAX_VALUES = 100_000
 /** What the values beyond the limit are called; no value has this character. */
 export const OTHER_VALUES = '*'
@@ -36,15 +36,17 @@ interface Limits {
 export function dimensionSumsJobs({
   db,
   now,
+  maxValues,
 }: {
   readonly db: Kysely<Database>
   /** Unix milliseconds. */
   readonly now: () => number
+  readonly maxValues: number
 }): Readonly<Record<string, JobKind>> {
   return {
     'usage.dimensions': every(EVERY_MS, async (_job, { signal }) => {
       if (await isNewHere(db, now())) return
-      await sumCompletions(db, {}, signal)
+      await sumCompletions(db, { maxValues }, signal)
     }),
   }
 }

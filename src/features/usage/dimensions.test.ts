@@ -7,7 +7,7 @@ import { completionRecord, recordCompletions } from '../../../test/support/ledge
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
 import { dimensionRows, groupDimensions } from './dimension-report.ts'
-import { sumCompletions } from './dimension-sums.ts'
+import { dimensionSumsJobs, sumCompletions } from './dimension-sums.ts'
 import { type Dimension, type DimensionFilter, MAX_GROUPS, parseDimensions, sumDimensions } from './dimensions.ts'
 import { focusRows } from './focus.ts'
 
@@ -212,6 +212,26 @@ test('groups are by the exact key of a tag, and filters by its exact value', asy
   assert.equal(await one({ kind: 'rerank' }), 0)
   const days = (await groupsOf(database, 'day,model')).groups.map(({ values }) => values.join(' '))
   assert.deepEqual(days, days.toSorted())
+})
+
+test('the job tells as many values apart as its setting says', async (t) => {
+  const record = (at: number) => {
+    const attribution = { tags: [`customer=c${at}`], session: undefined, endUser: undefined }
+    return completionRecord({ createdAt: AT + at, attribution })
+  }
+  const now = () => Date.now() + DAY // hours after the migration, so that no process of the release before runs
+  for (const maxValues of [12, 13]) {
+    const database = await temporaryDatabase(t)
+    const kind = dimensionSumsJobs({ db: database.db, now, maxValues })['usage.dimensions']
+    const job = { id: 'job_1', kind: 'usage.dimensions', name: 'schedule', payload: null, attempt: 1, createdAt: 1 }
+    const run = () => kind?.handler(job, { signal: new AbortController().signal, stillMine: async () => true })
+    await recordCompletions(database, [...Array(12).keys(), DAY].map(record))
+    for (const _ of ['begins', 'sums']) await run()
+    await recordCompletions(database, [record(12)])
+    await run()
+    const { groups, isLimited } = await groupsOf(database, 'tag:customer')
+    assert.deepEqual([groups.length, isLimited], maxValues === 12 ? [13, true] : [14, false])
+  }
 })
 
 test('what comes after the most expensive groups is one, with their exact sum [limit: dimension-groups]', async (t) => {

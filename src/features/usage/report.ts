@@ -275,7 +275,7 @@ export const ReportView = Type.Object({
   values_limited: Type.Optional(
     Type.Boolean({
       description:
-        'True: a month has more than 100,000 values of the tag, sessions or end users. Later ones are in `other`, as one group.',
+        'True: a month has more values of the tag, sessions or end users than are told apart (100,000, unless the operator sets another number). Later ones are in `other`, as one group.',
     }),
   ),
   series: Type.Optional(
