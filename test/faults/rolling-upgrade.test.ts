@@ -136,7 +136,8 @@ async function readStream({ url }: Gateway, key: string): Promise<string | undef
   return text
 }
 
-test('three processes are replaced under 200 streams: none is cut, and the ledger is exact', async () => {
+test('three processes are replaced under 200 streams: none is cut, and the ledger is exact', async (context) => {
+  context.diagnostic(`Release ${EARLIER} is ${commitOfEarlier()}.`)
   for (let count = 0; count < PROCESSES; count++) serving.push(await start({ program: earlier, args: ['--migrate'] }))
   const [, key = assert.fail('the first start shows no key')] = /(tp_\w{46})/.exec(serving[0]?.output() ?? '') ?? []
   const load = startLoad(key)
