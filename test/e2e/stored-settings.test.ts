@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { builtIn } from '../../src/cli/configuration.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { CHAT, eventually, hello, open, send } from '../support/client.ts'
+import { bestOf, CHAT, eventually, getJson, hello, open, send } from '../support/client.ts'
 import { model, oneModel, startGateway } from '../support/gateway.ts'
 import { bodyOf, ordinary, streamUntil } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
@@ -23,6 +23,8 @@ after(async () => {
   await provider.close()
 })
 
+/** By the other process, of a change. */
+const APPLIED_WITHIN_MS = 1_000
 const SECRET = 'sk-stored-0123456789abcdef'
 const STORED = { protocol: 'openai', base_url: `${provider.url}/v1`, api_key: SECRET }
 const { id: _, ...SETTINGS } = model('any', 'stored', 'up-model')
@@ -127,6 +129,22 @@ test('a price change concerns requests that are admitted after it, and no stream
   const [dear, cheap] = rows as [Row, Row]
   assert.equal(dear.cost_usd, at(dear, 1000))
   assert.equal(cheap.cost_usd, at(cheap, 1))
+})
+
+test('a change is effective in the other process within a second', async () => {
+  let count = 0
+  const change = async () => {
+    const name = `Name ${++count}`
+    assert.equal((await ask('/v1/admin/models/team%2Fnew', 'PUT', { ...SETTINGS, name })).status, 200)
+    const changedAt = performance.now()
+    await eventually(
+      () => getJson<{ readonly name: string }>(second, key, '/v1/models/team%2Fnew'),
+      (listed) => listed.name === name,
+    )
+    return performance.now() - changedAt
+  }
+  const appliedMs = await bestOf(change, APPLIED_WITHIN_MS)
+  assert.ok(appliedMs <= APPLIED_WITHIN_MS, `applied after ${appliedMs} ms`)
 })
 
 test('a change with `effective_from` waits for its time', async () => {
