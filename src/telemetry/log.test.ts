@@ -19,11 +19,12 @@ import { ecsLine, WARN_EVERY_MS, warnOfBoundedUsage } from './log.ts'
 async function linesOf(
   overs: readonly Partial<CompletionRecord>[],
   options = '',
+  format = 'json',
 ): Promise<readonly Record<string, unknown>[]> {
   const records = overs.map((over) => ({ ...completionRecord(over), costNanoUsd: '1500' }))
   const code = `import { channel } from 'node:diagnostics_channel'
     import { logCompletions, openLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
-    const { log, flush } = await openLog({ level: 'info', terminal: false })
+    const { log, flush } = await openLog({ level: 'info', format: '${format}', terminal: false })
     logCompletions(log${options})
     for (const record of ${JSON.stringify(records)}) channel('turnpike:completion').publish({ record })
     await flush()`
@@ -137,6 +138,13 @@ test('with log.format ecs, every field of the table in docs/observability.md has
     ['log.level', 'event.duration', 'http.response.status_code', 'event.outcome'].map((name) => whole[name]),
     ['info', 1_500_000, 422, 'unknown'],
   )
+})
+
+test('with log.format ecs, lines of completions are written so', async () => {
+  const [line = {}] = await linesOf([{ status: 'failed' }], '', 'ecs')
+  const { 'log.level': level, message, 'event.outcome': outcome, 'organization.id': account } = line
+  assert.deepEqual([level, message, outcome, typeof account], ['info', 'completion', 'failure', 'string'])
+  assert.equal('msg' in line, false)
 })
 
 const namesIn = (cell: string): readonly string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
