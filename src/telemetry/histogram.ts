@@ -14,7 +14,7 @@ interface HistogramInput {
 
 export type Labels = Readonly<Record<string, string>>
 
-interface Exemplar {
+export interface Exemplar {
   readonly traceId: string
   readonly spanId: string
   readonly value: number
@@ -43,6 +43,8 @@ export interface HistogramReading {
   readonly series: readonly {
     readonly labels: Labels
     readonly counts: readonly number[]
+    /** Of each bucket that has one. */
+    readonly exemplars: readonly (Exemplar | undefined)[]
     readonly total: number
     readonly sum: number
   }[]

@@ -8,7 +8,7 @@ import {
   type MetricData,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics'
-import type { HistogramReading, Labels } from '../histogram.ts'
+import type { Exemplar, HistogramReading, Labels } from '../histogram.ts'
 import type { ExportCounts, MetricsReading, PlainMetric } from '../metrics.ts'
 import type { OtlpEndpoint, Sender } from './sender.ts'
 
@@ -35,15 +35,16 @@ export function startMetricsExport(options: MetricsExportOptions): MetricsExport
   const { endpoint, sender, intervalMs, read, now, onFailure } = options
   const counts = { exported: 0, dropped: 0 }
   const startedAt = hrTime(now())
-  const serializer = endpoint.protocol === 'http/json' ? JsonMetricsSerializer : ProtobufMetricsSerializer
+  const serialize = endpoint.protocol === 'http/json' ? serializeJson : serializeProtobuf
   let isFailing = false
   let running: Promise<void> | undefined
   const exportNow = async (): Promise<void> => {
-    const data = resourceMetrics(await read(), { ...options, startTime: startedAt, endTime: hrTime(now()) })
+    const reading = await read()
+    const data = resourceMetrics(reading, { ...options, startTime: startedAt, endTime: hrTime(now()) })
     const points = data.scopeMetrics
       .flatMap(({ metrics }) => metrics)
       .reduce((sum, { dataPoints }) => sum + dataPoints.length, 0)
-    const result = await sender.send(serializer.serializeRequest(data) ?? new Uint8Array())
+    const result = await sender.send(serialize(data, exemplarsOf(reading)))
     counts[result.ok ? 'exported' : 'dropped'] += points
     if (!result.ok && !isFailing) onFailure(result.reason)
     isFailing = !result.ok
@@ -134,4 +135,101 @@ function attributesOf(labels: Labels): Record<string, string> {
 
 function hrTime(unixMs: number): HrTime {
   return [Math.floor(unixMs / 1000), (unixMs % 1000) * 1e6]
+}
+
+/* Exemplars, which OpenTelemetry's serializers leave out, are added to what these have made. */
+
+/** Of each data point of a histogram, in the order of the request. */
+type PointExemplars = readonly (readonly Exemplar[])[]
+
+function exemplarsOf({ histograms }: MetricsReading): PointExemplars {
+  const points = histograms.flatMap(({ series }) => series)
+  return points.map(({ exemplars }) => exemplars.filter((exemplar) => exemplar !== undefined))
+}
+
+interface JsonRequest {
+  readonly resourceMetrics: readonly { readonly scopeMetrics: readonly { readonly metrics: readonly JsonMetric[] }[] }[]
+}
+interface JsonMetric {
+  readonly histogram?: { readonly dataPoints: { exemplars?: readonly object[] }[] }
+}
+
+function serializeJson(data: ResourceMetrics, exemplars: PointExemplars): Uint8Array {
+  const text = Buffer.from(JsonMetricsSerializer.serializeRequest(data) ?? []).toString('utf8')
+  const request = JSON.parse(text) as JsonRequest
+  const metrics = request.resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+  const points = metrics.flatMap(({ histogram }) => histogram?.dataPoints ?? [])
+  for (const [at, point] of points.entries()) {
+    point.exemplars = (exemplars[at] ?? []).map(({ traceId, spanId, value, at: seconds }) => ({
+      ...{ timeUnixNano: String(unixNano(seconds)), asDouble: value, spanId, traceId },
+    }))
+  }
+  return Buffer.from(JSON.stringify(request))
+}
+
+/** Numbers of the fields that lead from a request to the data points of its histograms, in `metrics.proto`. */
+const POINTS_PATH = [1, 2, 2, 9, 1] as const
+
+function serializeProtobuf(data: ResourceMetrics, exemplars: PointExemplars): Uint8Array {
+  const request = Buffer.from(ProtobufMetricsSerializer.serializeRequest(data) ?? [])
+  let next = 0
+  return extended(request, POINTS_PATH, () => Buffer.concat((exemplars[next++] ?? []).map(encodeExemplar)))
+}
+
+/** Appends fields to each message below a path. @param message Of protobuf, as the serializer has made it. */
+function extended(message: Buffer, [field, ...path]: readonly number[], more: () => Buffer): Buffer {
+  if (field === undefined) return Buffer.concat([message, more()])
+  const parts: Buffer[] = []
+  let at = 0
+  const varint = (): number => {
+    let value = 0
+    for (let factor = 1; ; factor *= 128) {
+      const byte = message[at++] ?? 0
+      value += (byte & 127) * factor
+      if (byte < 128) return value
+    }
+  }
+  while (at < message.length) {
+    const start = at
+    const key = varint()
+    const length = lengthOf(key & 7, varint)
+    const content = message.subarray(at, at + length)
+    at += length
+    if (key !== field * 8 + 2) parts.push(message.subarray(start, at))
+    else {
+      const inner = extended(content, path, more)
+      parts.push(encodeVarint(key), encodeVarint(inner.length), inner)
+    }
+  }
+  return Buffer.concat(parts)
+}
+
+/** Returns the bytes of a value after what `varint` reads of it. */
+function lengthOf(wireType: number, varint: () => number): number {
+  if (wireType === 1) return 8
+  if (wireType === 5) return 4
+  const value = varint()
+  return wireType === 2 ? value : 0
+}
+
+function encodeVarint(value: number): Buffer {
+  const bytes: number[] = []
+  let rest = value
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128)
+  return Buffer.from([...bytes, rest])
+}
+
+/** Field 8 of a data point: time, value, and the IDs of span and trace, with their tags. */
+function encodeExemplar({ traceId, spanId, value, at }: Exemplar): Buffer {
+  const time = Buffer.alloc(8)
+  time.writeBigUInt64LE(unixNano(at))
+  const number = Buffer.alloc(8)
+  number.writeDoubleLE(value)
+  const ids = [Buffer.from([0x22, 8]), Buffer.from(spanId, 'hex'), Buffer.from([0x2a, 16]), Buffer.from(traceId, 'hex')]
+  const exemplar = Buffer.concat([Buffer.from([0x11]), time, Buffer.from([0x19]), number, ...ids])
+  return Buffer.concat([Buffer.from([0x42, exemplar.length]), exemplar])
+}
+
+function unixNano(seconds: number): bigint {
+  return BigInt(Math.round(seconds * 1000)) * 1_000_000n
 }
