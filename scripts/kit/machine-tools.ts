@@ -30,6 +30,7 @@ export const TOOLS = {
   },
   git: { programs: ['git'], folders: [], packages: ['git'] },
   bubblewrap: { programs: ['bwrap'], folders: [], packages: ['bubblewrap'] },
+  curl: { programs: ['curl'], folders: [], packages: ['curl'] },
   openssl: { programs: ['openssl'], folders: [], packages: ['openssl'] },
   python: { programs: ['python3'], folders: [], packages: ['python3'] },
   // For the receivers of docs/webhooks.md.

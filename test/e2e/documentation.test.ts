@@ -7,10 +7,14 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { findTool } from '../../scripts/kit/machine-tools.ts'
 import { startGateway } from '../support/gateway.ts'
 import { type Block, documentedBlocks } from '../support/http/documentation.ts'
 import { makeReader, ROOT } from '../support/http/reader.ts'
 import { runCommandHere } from '../support/process/command-in-process.ts'
+
+// README.md and docs/operations.md run `turnpike doctor`, which fails on a machine that cannot run agents.
+for (const tool of ['git', 'bubblewrap', 'curl'] as const) findTool(tool)
 
 /** By document and beginning: blocks that need more than a gateway, and the test that runs them as they stand. */
 const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: string])[] = [
