@@ -28,6 +28,50 @@ import { readStream, readWhole, type Whole } from '../support/readers.ts'
 const HELLO = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
 const HEAD = { id: 'chatcmpl-00000000000000000000', created: 1, model: 'm' } as const
 
+// biome-ignore lint/suspicious/noExplicitAny: events are any JSON
+type WireEvent = any
+
+/** The deltas that a block may have, by type; those of other types are the provider's own. */
+const BLOCK_DELTAS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text_delta', 'citations_delta'],
+  thinking: ['thinking_delta', 'signature_delta'],
+  tool_use: ['input_json_delta'],
+  redacted_thinking: [],
+}
+
+/** Anthropic's order: blocks one after another, numbered without gaps, and deltas of the type of their block. */
+function checkMessageEvents(events: readonly WireEvent[]): void {
+  const [first, ...rest] = events.filter(({ type }) => type !== 'ping')
+  assert.equal(first.type, 'message_start')
+  assert.ok(first.message.usage.input_tokens > 0, 'the prompt was counted')
+  assert.deepEqual(
+    rest.slice(-2).map(({ type }) => type),
+    ['message_delta', 'message_stop'],
+  )
+  let next = 0
+  let open: string | undefined
+  for (const { type, index, content_block: block, delta } of rest.slice(0, -2)) {
+    assert.equal(index, next, type)
+    assert.equal(type === 'content_block_start', open === undefined, type)
+    if (type === 'content_block_start') open = block.type
+    else if (type === 'content_block_delta')
+      assert.ok(BLOCK_DELTAS[open ?? '']?.includes(delta.type) ?? true, `${open}: ${delta.type}`)
+    else {
+      assert.equal(type, 'content_block_stop')
+      open = undefined
+      next += 1
+    }
+  }
+  assert.equal(open, undefined, 'a block has no end')
+}
+
+function checkResponseEvents(events: readonly WireEvent[]): void {
+  for (const [number, event] of events.entries()) {
+    checkEvent(event)
+    assert.equal(event.sequence_number, number)
+  }
+}
+
 interface ClientCodec {
   readonly api: ClientApi
   /** Whose readers read what it renders. */
@@ -35,8 +79,8 @@ interface ClientCodec {
   readonly body: object
   /** Throws for an answer that is not as the contract describes it. */
   readonly check: (answer: unknown) => void
-  /** The same for an event of a stream, where the contract has them. */
-  readonly checkEvent?: (event: { readonly type: string }) => void
+  /** The same for the events of a stream, where the contract has them. */
+  readonly checkEvents?: (events: readonly WireEvent[]) => void
 }
 
 const matches =
@@ -46,13 +90,19 @@ const matches =
 
 const CODECS: readonly ClientCodec[] = [
   { api: chatCompletionsApi, protocol: 'openai-chat', body: HELLO, check: matches(ChatCompletion) },
-  { api: messagesApi, protocol: 'anthropic-messages', body: { ...HELLO, max_tokens: 100 }, check: matches(Message) },
+  {
+    api: messagesApi,
+    protocol: 'anthropic-messages',
+    body: { ...HELLO, max_tokens: 100 },
+    check: matches(Message),
+    checkEvents: checkMessageEvents,
+  },
   {
     api: responsesApi,
     protocol: 'openai-responses',
     body: { model: 'm', input: 'Hi' },
     check: (answer) => checkResponse(answer),
-    checkEvent,
+    checkEvents: checkResponseEvents,
   },
 ]
 
@@ -113,13 +163,12 @@ function renderedWhole({ api, protocol, body, check }: ClientCodec, events: read
   return readWhole(asRecording(protocol, text))
 }
 
-function renderedStream({ api, protocol, body, checkEvent }: ClientCodec, events: readonly ChatEvent[]): Whole {
+function renderedStream({ api, protocol, body, checkEvents }: ClientCodec, events: readonly ChatEvent[]): Whole {
   const request = api.parse({ ...body, stream: true })
   const stream = api.createStream({ ...HEAD, request, promptTokens: 7 })
   const pieces = events.map((event) => stream.push(event))
   const text = pieces.join('') + stream.close({ usage: usageOf(events), costUsd: 0.5 })
-  if (checkEvent !== undefined)
-    for (const [, data = ''] of text.matchAll(/^data: (.*)$/gm)) checkEvent(JSON.parse(data))
+  checkEvents?.([...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data)))
   const read = readStream(asRecording(protocol, text))
   assert.notEqual(read.terminalOffset, undefined, 'the stream ends')
   return read
