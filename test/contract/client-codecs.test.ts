@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import type { TSchema } from 'typebox'
 import { Check, Errors } from 'typebox/value'
 import type { ChatEvent, Usage } from '../../src/domain/chat.ts'
+import { toGatewayError } from '../../src/gateway/upstream/failure.ts'
 import { ChatCompletion } from '../../src/http/chat-route.ts'
 import { Message } from '../../src/http/messages-route.ts'
 import { messagesApi } from '../../src/protocols/anthropic-messages/client/index.ts'
@@ -16,11 +17,12 @@ import { createDecoder } from '../../src/protocols/framing.ts'
 import { chatCompletionsApi } from '../../src/protocols/openai-chat/client/index.ts'
 import { responsesApi } from '../../src/protocols/openai-responses/client/index.ts'
 import { openaiResponses } from '../../src/protocols/openai-responses/index.ts'
-import type { Frame } from '../../src/protocols/protocol.ts'
+import { type Frame, ProviderError } from '../../src/protocols/protocol.ts'
 import { openai } from '../../src/providers/openai.ts'
 import { checkEvent, checkResponse } from '../support/open-responses.ts'
 import { chunk, counts, eventStream, usageChunk } from '../support/providers/answers.ts'
-import { answerEvents } from '../support/providers/gateway-price.ts'
+import { answerEvents, codecOf } from '../support/providers/gateway-price.ts'
+import { expectedError } from '../support/providers/recorded-errors.ts'
 import { loadOwnRecordings, loadRecordings, type Recording } from '../support/providers/recordings.ts'
 import { functionItem, messageItem, responseEvents } from '../support/providers/responses-fake.ts'
 import { readStream, readWhole, type Whole } from '../support/readers.ts'
@@ -210,6 +212,30 @@ for (const recording of [...recorded, ...loadOwnRecordings()]) {
     for (const codec of CODECS)
       assert.deepEqual(madeOf(renderedStream(codec, events)), made, `${codec.api.endpoint}, streamed`)
     rendered++
+  })
+}
+
+/** The statuses of Anthropic's API where they differ. */
+const MESSAGES_STATUS: Readonly<Record<number, number>> = { 503: 529 }
+const MESSAGES_TYPE: Readonly<Record<number, string>> = { 400: 'invalid_request_error', 529: 'overloaded_error' }
+
+for (const recording of [...recorded, ...loadOwnRecordings()].filter(({ status }) => status >= 300)) {
+  test(`${recording.file}: the same error for the clients of every API`, () => {
+    const { status, headers, bytes } = recording
+    const failure = codecOf(recording).parseError({ status, headers, body: bytes.toString('utf8') }, 0)
+    const error = toGatewayError(new ProviderError(failure), 'host')
+    const expected = expectedError(recording)
+    for (const { api, protocol } of CODECS) {
+      const isMessages = protocol === 'anthropic-messages'
+      const body = JSON.parse(api.renderError(error, 'req_1'))
+      if (isMessages) assert.deepEqual([body.type, body.request_id], ['error', 'req_1'])
+      const { type, code, message } = body.error
+      const shown = isMessages ? (MESSAGES_STATUS[expected.status] ?? expected.status) : expected.status
+      const named = isMessages ? MESSAGES_TYPE[shown] : expected.type
+      assert.deepEqual([api.statusOf(error), type, code], [shown, named, expected.code], protocol)
+      assert.ok(message.startsWith(error.message), message)
+      if (expected.isShown) assert.ok(message.replace(/\s+/g, ' ').includes(expected.said), message)
+    }
   })
 }
 

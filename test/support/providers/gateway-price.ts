@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'own-bedrock-converse': 'bedrock',
 }
 
-function codecOf({ provider }: Pick<Recording, 'provider'>) {
+export function codecOf({ provider }: Pick<Recording, 'provider'>) {
   return PROVIDERS[NAMES[provider] ?? provider]?.protocol ?? PLAIN
 }
 
