@@ -176,7 +176,14 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
         ('${hashOf('sk-c')}', 'sk-...yyyy', 'stopped', null, 0, 0, true, null),
         ('${hashOf('sk-d')}', 'sk-...zzzz', 'old', null, 0, 0, null, '2020-01-01');
     insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, key_type, allowed_routes)
-      values ('${hashOf('sk-g')}', 'sk-...gggg', 'reader', 'read_only', '{info_routes}')`)
+      values ('${hashOf('sk-g')}', 'sk-...gggg', 'reader', 'read_only', '{info_routes}');
+    insert into "LiteLLM_ProxyModelTable" (model_id, model_name, litellm_params, created_by, updated_by)
+      values ('m1', 'stored', '{}', 'default_user_id', 'default_user_id');
+    insert into "LiteLLM_OrganizationTable" (organization_id, organization_alias, budget_id, created_by, updated_by)
+      values ('o1', 'sales', 'b1', 'default_user_id', 'default_user_id');
+    insert into "LiteLLM_UserTable" (user_id, user_email, max_budget)
+      values ('u1', 'ada@example.com', 5), ('u2', 'bob@example.com', null);
+    insert into "LiteLLM_EndUserTable" (user_id, budget_id, blocked) values ('acme', 'b1', false)`)
   await client.end()
   const { location, write, imported } = await folderOf(t, {
     OPENAI_API_KEY: 'a',
@@ -195,6 +202,14 @@ postgresTest("LiteLLM's keys keep working after an import, which can be repeated
   finding(report, 'no_equal', 'key: old')
   assert.match(finding(report, 'no_equal', 'key: reader'), /It may only call info_routes\./)
   assert.match(finding(report, 'no_equal', 'key: crawler'), /model_max_budget, guardrails/)
+  for (const subject of [
+    'model in the database: stored',
+    'organization: sales',
+    'user: ada@example.com',
+    'end user: acme',
+  ])
+    finding(report, 'no_equal', subject)
+  assert.equal(report.findings.filter(({ subject }: { subject: string }) => subject.startsWith('user: ')).length, 1)
   const again = await imported('litellm', file, '--database-url', source, '--apply')
   assert.deepEqual(again.applied, { keys: 0, teams: 0, entries: 0, existing: 6 })
 

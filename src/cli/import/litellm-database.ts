@@ -42,8 +42,68 @@ export async function importLitellmDatabase(draft: ImportDraft, url: string, now
       const team = typeof row['team_id'] === 'string' ? (teams.get(row['team_id']) ?? UNKNOWN_TEAM) : undefined
       importKey(draft, withBudget(row, budget), { now, team })
     }
+    const { rows: known } = await client.query('select table_name from information_schema.tables')
+    const tables = new Set(known.map(({ table_name: name }) => name))
+    for (const other of OTHERS) if (tables.has(other.table)) reportOthers(draft, other, await rows(other.table))
   } finally {
     await client.end()
+  }
+}
+
+interface Others {
+  readonly table: string
+  readonly subject: string
+  /** Columns, the first of them that has a value names the row. */
+  readonly names: readonly string[]
+  /** Columns of which one must have a value. Empty: every row counts. */
+  readonly limits: readonly string[]
+  readonly text: string
+  readonly advice: string
+}
+
+/** What has an equal only by other means. Older releases lack some of the tables. */
+const OTHERS: readonly Others[] = [
+  {
+    table: 'LiteLLM_ProxyModelTable',
+    subject: 'model in the database',
+    names: ['model_name'],
+    limits: [],
+    text: 'Not taken over: only models of the configuration file are.',
+    advice: 'Export it to that file and import again, or store it with PUT /v1/admin/models/{id}.',
+  },
+  {
+    table: 'LiteLLM_OrganizationTable',
+    subject: 'organization',
+    names: ['organization_alias', 'organization_id'],
+    limits: [],
+    text: 'Its teams are taken over, not its budget and its models.',
+    advice: 'Create an account for it, or a budget of the account: docs/budgets.md.',
+  },
+  {
+    table: 'LiteLLM_UserTable',
+    subject: 'user',
+    names: ['user_email', 'user_alias', 'user_id'],
+    limits: ['max_budget', 'rpm_limit', 'tpm_limit'],
+    text: 'Not taken over: its budget and its limits.',
+    advice: 'Invite the person and set a budget of the member: docs/budgets.md.',
+  },
+  {
+    table: 'LiteLLM_EndUserTable',
+    subject: 'end user',
+    names: ['alias', 'user_id'],
+    limits: ['budget_id'],
+    text: 'Not taken over: its budget.',
+    advice: 'Send a tag for each customer, and set a budget of the tag: docs/budgets.md.',
+  },
+]
+
+function reportOthers({ findings }: ImportDraft, others: Others, rows: readonly Json[]): void {
+  const { subject, names, limits, text, advice } = others
+  const isSet = (row: Json) => (name: string) => row[name] !== undefined && row[name] !== null
+  for (const row of rows) {
+    if (limits.length > 0 && !limits.some(isSet(row))) continue
+    const name = String(row[names.find(isSet(row)) ?? ''] ?? '').slice(0, MAX_NAME_LENGTH)
+    findings.push({ status: 'no_equal', subject: `${subject}: ${name}`, text, advice })
   }
 }
 
