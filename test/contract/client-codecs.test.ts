@@ -239,6 +239,50 @@ for (const recording of [...recorded, ...loadOwnRecordings()].filter(({ status }
   })
 }
 
+const BARE_ERROR = /^[{[]/m
+
+/** Text and reasoning of a stream that broke off. */
+function saidBefore({ choices }: Whole): string {
+  const { text = '', refusal = '', reasoning = '' } = choices[0] ?? {}
+  return JSON.stringify([text + refusal, reasoning])
+}
+
+/** The same of the Responses API, whose last event has the items that were complete. */
+function saidByDeltas(stream: string): string {
+  const events: WireEvent[] = [...stream.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data))
+  assert.equal(events.at(-1).type, 'response.failed')
+  const joined = (...types: readonly string[]): string =>
+    events.flatMap(({ type, delta }) => (types.includes(type) ? [delta] : [])).join('')
+  return JSON.stringify([
+    joined('response.output_text.delta', 'response.refusal.delta'),
+    joined('response.reasoning_summary_text.delta'),
+  ])
+}
+
+for (const recording of [...recorded, ...loadOwnRecordings()]) {
+  if (reasonLeftOut(recording) === undefined || recording.status >= 300) continue
+  test(`${recording.file}: what came before the failure, and the failure, are the same for the clients of every API`, () => {
+    const events: ChatEvent[] = []
+    // An error outside of the events is found by the call, not by the codec.
+    if (recording.stream && BARE_ERROR.test(recording.bytes.toString('utf8'))) answerEvents(recording, events)
+    else assert.throws(() => answerEvents(recording, events), ProviderError)
+    if (!recording.stream) return
+    const said = new Set<string>()
+    for (const { api, protocol, body } of CODECS) {
+      const stream = api.createStream({ ...HEAD, request: api.parse({ ...body, stream: true }), promptTokens: 7 })
+      const begun = events.map((event) => stream.push(event)).join('')
+      const end = { code: 'provider_error', message: 'Broken.', requestId: 'req_1' }
+      const text = begun + (stream.fail?.(end) ?? api.renderBroken(end))
+      assert.match(text, protocol === 'openai-chat' ? /^data: \{"error":/m : /^event: error$/m)
+      assert.doesNotMatch(text, /"type":"(message_stop|response\.completed|response\.incomplete)"/)
+      said.add(
+        protocol === 'openai-responses' ? saidByDeltas(text) : saidBefore(readStream(asRecording(protocol, text))),
+      )
+    }
+    assert.equal(said.size, 1, [...said].join(', '))
+  })
+}
+
 /** Calls without an ID get one. */
 function withoutIds(made: Made): object {
   return { ...made, calls: made.calls.map(({ name, input }) => ({ name, input })) }

@@ -38,18 +38,16 @@ export function codecOf({ provider }: Pick<Recording, 'provider'>) {
   return PROVIDERS[NAMES[provider] ?? provider]?.protocol ?? PLAIN
 }
 
-/** The events of an answer that is complete. */
-export function answerEvents({
-  provider,
-  stream,
-  bytes,
-}: Pick<Recording, 'provider' | 'stream' | 'bytes'>): ChatEvent[] {
+/** The events of an answer. @param events Receives them, those before a failure too. */
+export function answerEvents(
+  { provider, stream, bytes }: Pick<Recording, 'provider' | 'stream' | 'bytes'>,
+  events: ChatEvent[] = [],
+): ChatEvent[] {
   const codec = codecOf({ provider })
   if (!stream) return codec.parseResponse(bytes.toString('utf8'))
   const frames: Frame[] = []
   createDecoder(codec.framing, { maxEventBytes: MAX_EVENT_BYTES }).push(bytes, frames)
   const parser = codec.streamParser()
-  const events: ChatEvent[] = []
   for (const frame of frames) if (parser.push(frame, events)) break
   parser.end(events)
   return events
