@@ -110,7 +110,8 @@ function examine(story: Story): Examined {
     return { reason: held ? 'held' : 'free', faults: call === undefined || held ? [] : ['generated, and not metered'] }
   }
   if (nano(row) === 0) {
-    const faults = call === undefined || diedEarly(call) ? [] : ['generated, and free']
+    const isFree = call === undefined || diedEarly(call) || isCutUnseen(one, call)
+    const faults = isFree ? [] : ['generated, and free']
     return { reason: 'free', faults }
   }
   if (call === undefined) {
@@ -127,6 +128,14 @@ function examine(story: Story): Examined {
 
 function diedEarly({ used, whole }: BilledCall): boolean {
   return !whole && used.output <= EARLY_WORDS
+}
+
+/**
+ * A whole answer arrives at its end: where its process gave it up before, having lost its lease, the client received 503
+ * and the operator pays.
+ */
+function isCutUnseen({ plan, ending }: Asked, { whole }: BilledCall): boolean {
+  return !plan.stream && !whole && ending === 'refused'
 }
 
 function exactFaults({ plan, ending, costUsd }: Asked, { used }: BilledCall, row: SimulatedRow): string[] {
