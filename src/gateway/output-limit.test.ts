@@ -212,6 +212,17 @@ test('a limit above the maximum is rejected if the host rejects it, naming the m
   assert.notEqual(none?.code, 'invalid_value')
 })
 
+test('a limit above the maximum is lowered, with a warning, if the host would take it', async () => {
+  const above = { name: 'above', body: { max_tokens: 2001 }, model: KNOWN }
+  const { held, warnings, network } = await tryOut(PROVIDERS['together'] ?? assert.fail(), above, 'other')
+  assert.equal(held, 2000)
+  assert.match(warnings, /max_tokens/)
+  assert.deepEqual(
+    network.exchanges.map(({ call }) => sentOf(call.body, KNOWN).limit),
+    [2000],
+  )
+})
+
 test('reasoning that a host counts in addition to the limit is held for', async () => {
   const alibaba = PROVIDERS['alibaba'] ?? assert.fail()
   const heldFor = async (body: object): Promise<HoldRequest> =>

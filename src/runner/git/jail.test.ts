@@ -175,7 +175,7 @@ if (process.getuid?.() === 0) {
       relative(ROOT, fileURLToPath(import.meta.url)),
       'src/runner/git/self-test.test.ts',
       'src/runner/sandbox/self-test.test.ts',
-      'src/runner/sandbox/tree.test.ts',
+      'src/runner/sandbox/folders.test.ts',
     ]
     const words = ['sh', ROOT, tree, program, '--test', '--test-reporter=tap', ...suites]
     const env = { PATH: process.env['PATH'], TMPDIR: home, HOME: home }
