@@ -130,7 +130,7 @@ function NoInvoices() {
       icon={FileText}
       title="No invoices yet"
       action={<LinkButton to="/billing">See this month’s statement</LinkButton>}
-      command="curl -H 'Authorization: Bearer YOUR_KEY' YOUR_GATEWAY/v1/invoices"
+      command={`curl -H "Authorization: Bearer $TURNPIKE_API_KEY" ${location.origin}/v1/invoices`}
     >
       An invoice appears an hour after the end of each month with ledger entries, and never changes.
     </Empty>
