@@ -73,6 +73,11 @@ test('texts are encoded as the official encoder does, at every length of a lengt
   assertEncoded([span({ attributes: { ['n'.repeat(200)]: 'long name', 'n\u00e4me': 'name' } })])
 })
 
+test('values beyond those that are kept are encoded alike [limit: span-values]', () => {
+  const values = Array.from({ length: 200 }, (_, at) => (at % 2 === 0 ? at : 'v'.repeat(at)))
+  for (let time = 0; time < 2; time++) assertEncoded(values.map((kept) => span({ attributes: { kept } })))
+})
+
 test('a batch is encoded as the official encoder does', () => {
   const attributes = { 'gen_ai.request.model': 'm1', 'gen_ai.usage.input_tokens': 120, 'turnpike.cost_usd': 0.00018 }
   assertEncoded(Array.from({ length: 1_000 }, (_, at) => span({ attributes: { ...attributes, at } })))

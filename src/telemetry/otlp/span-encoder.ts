@@ -86,13 +86,48 @@ function writeEvent(out: Output, { time, name, attributes = {} }: ReadableSpan['
 
 function writeAttributes(out: Output, tag: number, attributes: Attributes): void {
   for (const name in attributes) {
+    const value = attributes[name]
+    const known = knownAttribute(name)
+    const encoded = typeof value === 'object' ? undefined : known.values.get(value)
+    if (encoded !== undefined) {
+      reserve(out, FIELD_BYTES)
+      out.bytes[out.at++] = tag
+      writeBytes(out, encoded)
+      continue
+    }
     const start = open(out, tag)
-    writeBytes(out, encodedName(name))
-    const value = open(out, nested(2))
-    writeValue(out, attributes[name])
-    close(out, value)
+    writeBytes(out, known.name)
+    const any = open(out, nested(2))
+    writeValue(out, value)
+    close(out, any)
     close(out, start)
+    const isKept = typeof value !== 'object' && known.values.size < MAX_KEPT_VALUES && out.at - start <= MAX_KEPT_BYTES
+    if (isKept) known.values.set(value, Uint8Array.from(out.bytes.subarray(start, out.at)))
   }
+}
+
+/** Values that are kept of an attribute: most have few. */
+const MAX_KEPT_VALUES = 64
+const MAX_KEPT_BYTES = 128
+
+interface KnownAttribute {
+  /** As a field of its own. */
+  readonly name: Uint8Array
+  /** The whole attribute, with its length, by its value. */
+  readonly values: Map<AttributeValue | undefined, Uint8Array>
+}
+
+/** By name, of which there are few. */
+const attributesSeen = new Map<string, KnownAttribute>()
+
+function knownAttribute(name: string): KnownAttribute {
+  const seen = attributesSeen.get(name)
+  if (seen !== undefined) return seen
+  const out = newOutput(FIELD_BYTES)
+  writeText(out, nested(1), name)
+  const known = { name: out.bytes.subarray(0, out.at), values: new Map() }
+  attributesSeen.set(name, known)
+  return known
 }
 
 function writeValue(out: Output, value: AttributeValue | null | undefined): void {
@@ -118,19 +153,6 @@ function writeNumber(out: Output, value: number): void {
   reserve(out, FIELD_BYTES)
   out.bytes[out.at++] = fixed64(4)
   out.at = out.bytes.writeDoubleLE(value, out.at)
-}
-
-/** Names of attributes, which are few, as fields of their own. */
-const names = new Map<string, Uint8Array>()
-
-function encodedName(name: string): Uint8Array {
-  const known = names.get(name)
-  if (known !== undefined) return known
-  const out = newOutput(FIELD_BYTES)
-  writeText(out, nested(1), name)
-  const encoded = out.bytes.subarray(0, out.at)
-  names.set(name, encoded)
-  return encoded
 }
 
 const FIRST_BYTES = 64 * 1024
@@ -218,8 +240,7 @@ function hexDigit(code: number): number {
 
 function writeBytes(out: Output, bytes: Uint8Array): void {
   reserve(out, bytes.length)
-  const { bytes: target, at } = out
-  for (let index = 0; index < bytes.length; index++) target[at + index] = bytes[index] ?? 0
+  out.bytes.set(bytes, out.at)
   out.at += bytes.length
 }
 
