@@ -9,8 +9,9 @@ interface Asset {
   readonly content: string
 }
 
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2f5bd7"/>
-<path d="M8 10h16M16 10v14M8 17h5M19 17h5" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>
+/** The same as the dashboard's. */
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#5145cd"/>
+<path d="M7 10h18M16 10v14" stroke="#fff" stroke-width="4" stroke-linecap="round"/><circle cx="24" cy="22" r="3" fill="#a5b4fc"/></svg>
 `
 const HASH_LENGTH = 12
 
@@ -19,7 +20,7 @@ const PAGE_STYLE = `
 :root {
   color-scheme: light dark;
   --page: #f4f5f8; --card: #fff; --text: #171a21; --muted: #545c6b; --line: #d8dce4; --field: #848c9b;
-  --accent: #2f5bd7; --accent-strong: #2449b3; --on-accent: #fff; --soft: #eef2fd;
+  --accent: #5145cd; --accent-strong: #4338b0; --on-accent: #fff; --soft: #f0effc;
   --good: #1a7f4b; --good-soft: #e6f5ec; --bad: #b3261e; --bad-soft: #fdeeed;
   --shadow: 0 1px 2px #10182810, 0 8px 28px #10182812;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
@@ -28,7 +29,7 @@ const PAGE_STYLE = `
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #0e1015; --card: #171a21; --text: #e9ebf1; --muted: #a6aebd; --line: #2d323d; --field: #767f90;
-    --accent: #8caeff; --accent-strong: #a9c3ff; --on-accent: #0b1226; --soft: #1e2740;
+    --accent: #a19af9; --accent-strong: #b9b4fb; --on-accent: #14122b; --soft: #24223f;
     --good: #6fd3a0; --good-soft: #16301f; --bad: #ff9d95; --bad-soft: #3a1a18;
     --shadow: none;
   }
