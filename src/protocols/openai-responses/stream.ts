@@ -24,8 +24,8 @@ interface State {
   readonly items: Map<number, ItemProgress>
   /** The call whose arguments are incomplete. */
   open: OpenCall | undefined
-  /** Events of other items since then. */
-  readonly waiting: WaitingEvent[]
+  /** Events of other items since then, by `output_index`. */
+  readonly waiting: Map<number, WaitingEvent[]>
   waitingSize: number
   isDone: boolean
 }
@@ -49,14 +49,14 @@ interface OpenCall {
 export function streamParser(): StreamParser {
   const state: State = {
     ...{ output: newOutput([]), items: new Map(), isDone: false },
-    ...{ open: undefined, waiting: [], waitingSize: 0 },
+    ...{ open: undefined, waiting: new Map(), waitingSize: 0 },
   }
   return {
     push(frame, events) {
       if (state.isDone || frame.data.startsWith('[DONE]')) return true
       const event = parseEvent(frame)
       state.output.events = events
-      if (event !== undefined) readAll(state, [{ event, size: frame.data.length }])
+      if (event !== undefined) readOrWait(state, { event, size: frame.data.length })
       return state.isDone
     },
     end() {
@@ -77,20 +77,23 @@ function parseEvent({ data, event }: Frame): Json | undefined {
   throw brokenAnswer('The provider sent an event that cannot be read.')
 }
 
-/** Reads events in order. Those that have to wait are kept, and read once the call that they wait for is complete. */
-function readAll(state: State, entries: readonly WaitingEvent[]): void {
-  let left = entries
-  for (let at = 0; at < left.length; at++) {
-    const entry = left[at]
-    if (entry === undefined) return
-    if (hasToWait(state, entry.event)) {
-      wait(state, entry)
-      continue
-    }
+/** Reads an event, and those that waited for it. One that has to wait itself is kept. */
+function readOrWait(state: State, entry: WaitingEvent): void {
+  if (hasToWait(state, entry.event)) wait(state, entry)
+  else {
     readEvent(state, entry.event)
-    if (state.open === undefined && state.waiting.length > 0) {
-      left = [...takeWaiting(state), ...left.slice(at + 1)]
-      at = -1
+    readWaiting(state)
+  }
+}
+
+/** Reads the events that wait, item by item, until the arguments of a call are incomplete again. */
+function readWaiting(state: State): void {
+  for (const [position, entries] of state.waiting) {
+    if (state.open !== undefined) return
+    state.waiting.delete(position)
+    for (const { event, size } of entries) {
+      state.waitingSize -= size
+      readEvent(state, event)
     }
   }
 }
@@ -99,7 +102,7 @@ function readAll(state: State, entries: readonly WaitingEvent[]): void {
 function hasToWait(state: State, { output_index: position }: Json): boolean {
   const { open, waiting } = state
   if (open === undefined || typeof position !== 'number' || position === open.position) return false
-  if (waiting.length > 0 || !isRecord(parseJson(open.arguments))) return true
+  if (waiting.size > 0 || !isRecord(parseJson(open.arguments))) return true
   state.open = undefined
   return false
 }
@@ -107,12 +110,10 @@ function hasToWait(state: State, { output_index: position }: Json): boolean {
 function wait(state: State, entry: WaitingEvent): void {
   state.waitingSize += entry.size
   if (state.waitingSize > MAX_WAITING_CALLS) throw brokenAnswer('The provider interleaves calls that are too large.')
-  state.waiting.push(entry)
-}
-
-function takeWaiting(state: State): readonly WaitingEvent[] {
-  state.waitingSize = 0
-  return state.waiting.splice(0)
+  const position = positionOf(entry.event)
+  const others = state.waiting.get(position)
+  if (others === undefined) state.waiting.set(position, [entry])
+  else others.push(entry)
 }
 
 function readEvent(state: State, event: Json): void {
@@ -222,12 +223,12 @@ function readState(state: State, { type, response }: Json): void {
 /** Completes the items: some hosts send no events for items, and some no output at the end. */
 function completeItems(state: State, { output: items }: Json): void {
   const { output, waiting } = state
-  while (state.open !== undefined || waiting.length > 0) {
+  while (state.open !== undefined || waiting.size > 0) {
     const position = state.open?.position ?? -1
     const item: unknown = Array.isArray(items) ? items[position] : undefined
     if (isRecord(item)) completeItem(output, item, itemAt(state, { output_index: position }))
     state.open = undefined
-    readAll(state, takeWaiting(state))
+    readWaiting(state)
   }
   if (!Array.isArray(items)) return
   items.forEach((item: unknown, position) => {
