@@ -125,7 +125,7 @@ export interface CompletionRecord {
   readonly requestId?: string | undefined
 }
 
-/** The newest notes are kept: more than 11 models with 10 attempts each, refused credentials aside, make. */
+/** The newest notes are kept. 11 models with 10 attempts each make 110, without calls that a refused credential repeats. */
 const MAX_NOTES = 128
 /** The length of a provider's or model's name, which the configuration does not limit. */
 const MAX_NAME_LENGTH = 200
