@@ -144,10 +144,13 @@ for (const [way, ask] of Object.entries(WAYS)) {
   test(`a provider with its own protocol uses it for every model, and the log reports it, ${way}`, async () => {
     await ask(await client(), { model: 'chat-alone', messages: [USER], tools: [TOOL] })
     assert.equal(provider.calls.at(-1)?.path, '/plain/chat/completions')
-    const warnings = gateway
-      .output()
-      .split('\n')
-      .filter((line) => line.includes('protocol of a deployment ignored'))
+    // Lines of the log are written a moment later.
+    const linesOf = async () =>
+      gateway
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('protocol of a deployment ignored'))
+    const warnings = await eventually(linesOf, ({ length }) => length > 0)
     assert.equal(warnings.length, 1)
     assert.match(warnings[0] ?? '', /chat-alone/)
   })
