@@ -89,6 +89,9 @@ async function makeKey(page: Page): Promise<string> {
   assert.match(secret, /^tp_[0-9A-Za-z]{46}$/)
   const lines = `OPENAI_API_KEY=${secret}\nOPENAI_BASE_URL=${new URL(page.url()).origin}/v1`
   assert.equal(await shown.getByLabel('Lines for the .env of a client').innerText(), lines)
+  await shown
+    .getByText(/read this key as OPENAI_API_KEY, on their side only.* read it as TURNPIKE_API_KEY\.$/)
+    .waitFor()
   const answer = await run('sh', ['-c', await shown.getByLabel('curl code').innerText()])
   assert.equal(JSON.parse(answer.stdout).object, 'chat.completion', answer.stdout)
   await page.keyboard.press('Escape')

@@ -85,11 +85,18 @@ function Secret({ created }: { readonly created: CreatedKey }) {
         </code>
         <CopyButton text={created.key} label="Copy key" variant="primary" />
       </div>
-      <CodeBlock
-        label="Lines for the .env of a client"
-        language=".env"
-        code={`OPENAI_API_KEY=${created.key}\nOPENAI_BASE_URL=${root}`}
-      />
+      <div className="flex flex-col gap-2">
+        <CodeBlock
+          label="Lines for the .env of a client"
+          language=".env"
+          code={`OPENAI_API_KEY=${created.key}\nOPENAI_BASE_URL=${root}`}
+        />
+        <p className="text-sm text-soft">
+          Clients of the OpenAI API read this key as <code className="font-mono text-ink">OPENAI_API_KEY</code>, on
+          their side only: at the gateway, that variable is the key of the provider. The commands and samples of
+          Turnpike read it as <code className="font-mono text-ink">TURNPIKE_API_KEY</code>.
+        </p>
+      </div>
       <TryIt created={created} root={root} />
     </div>
   )
