@@ -14,6 +14,8 @@ import { answerJson } from '../support/providers/answers.ts'
 import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const endings: (() => unknown)[] = []
+/** Of `dashboard.seed`. */
+const SEEDED_MODEL = 'turnpike-simulator'
 const PROVIDER_KEY = 'sk-refused-0123456789'
 let browser: Browser
 let dashboard: Dashboard
@@ -183,6 +185,17 @@ test('days are those of the viewer, and every chart ends at now', async (t) => {
   const listing = await page.waitForResponse((response) => response.url().includes('/v1/usage/completions?'))
   const midnight = timeOf(new URL(listing.url()), 'period_start')
   assert.equal(midnight, start + 6 * DAY_MS)
+  const auditing = page.waitForRequest((request) => request.url().includes('/v1/audit?'))
+  await page.goto(`${dashboard.url}/app/settings/audit?range=today`)
+  assert.equal(timeOf(new URL((await auditing).url()), 'from'), midnight)
+  const using = page.waitForRequest((request) => new URL(request.url()).searchParams.get('model') === SEEDED_MODEL)
+  await page.goto(`${dashboard.url}/app/models/${SEEDED_MODEL}`)
+  assert.equal(timeOf(new URL((await using).url()), 'period_start'), start)
+  const slider = page.getByRole('slider', { name: 'Your requests, last 7 days' })
+  await slider.focus()
+  await page.keyboard.press('End')
+  assert.ok((await slider.getAttribute('aria-valuetext'))?.startsWith(`${today}: `))
+  assert.equal(await slider.getAttribute('aria-valuemax'), '7')
 })
 
 let seeds: Promise<{ readonly secret: string }> | undefined

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useCan } from '../../api/me.ts'
 import { formatCount, formatMs, formatSuccess, formatUsd, plural } from '../../lib/format.ts'
 import { type Period, resolvePeriod } from '../../lib/period.ts'
-import { formatDate } from '../../lib/time.ts'
+import { formatDate, startOfDay, type Zone } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
 import { ChartFrame, type ChartPoint, type ChartSeries, ChartTable, StackedBars } from '../../ui/chart/index.ts'
 import { Stat } from '../../ui/page.tsx'
@@ -13,7 +13,6 @@ import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
 import { type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
 import { modelUseQuery, type Speed, uptimesQuery } from './queries.ts'
 
-const DAY_MS = 86_400_000
 const SERIES = [{ key: 'requests', label: 'Requests' }] as const
 
 export function ModelUse({ model }: { readonly model: string }) {
@@ -27,14 +26,15 @@ export function ModelUse({ model }: { readonly model: string }) {
 }
 
 function Week({ model }: { readonly model: string }) {
-  const period = resolvePeriod({ range: '7d' }, useNow(), '7d')
+  const zone = useTimeZone()
+  const period = resolvePeriod({ range: '7d' }, useNow(), '7d', zone)
   const use = useQuery(modelUseQuery(model, period))
   const { data, error } = use
   if (data === undefined) {
     if (error === null) return <Skeleton className="h-64 rounded-xl" />
     return <Failed error={error} what="your use of it" onRetry={() => void use.refetch()} />
   }
-  const points = daysOf(data.series ?? [], period)
+  const points = daysOf(data.series ?? [], period, zone)
   const title = 'Your requests, last 7 days'
   const text = plural(data.total_requests, 'request')
   return (
@@ -50,7 +50,7 @@ function Week({ model }: { readonly model: string }) {
         </AppLink>
       }
       change={`${plural(data.total_tokens, 'token')}, ${formatUsd(data.total_cost_usd)}`}
-      table={<ChartTable label={title} series={SERIES} points={points} format={formatCount} pointHeader="Day (UTC)" />}
+      table={<ChartTable label={title} series={SERIES} points={points} format={formatCount} pointHeader="Day" />}
     >
       <StackedBars
         label={title}
@@ -64,20 +64,22 @@ function Week({ model }: { readonly model: string }) {
   )
 }
 
-interface DayRow {
+interface HourRow {
   readonly at: string
   readonly requests: number
 }
 
-/** Each day of the period, of UTC. */
-function daysOf(rows: readonly DayRow[], { start, end }: Period): readonly ChartPoint[] {
-  const requests = new Map(rows.map((row) => [Date.parse(row.at), row.requests]))
-  const first = Date.parse(start)
-  return Array.from({ length: Math.round((Date.parse(end) - first) / DAY_MS) }, (_, index) => {
-    const at = new Date(first + index * DAY_MS).toISOString()
-    const label = formatDate(at, 'utc').replace(/, \d{4}$/, '')
-    return { at, label, values: { requests: requests.get(Date.parse(at)) ?? 0 } }
-  })
+/** Each day of the period, of the zone; an hour belongs to the day that it begins in. */
+function daysOf(rows: readonly HourRow[], { start, end }: Period, zone: Zone): readonly ChartPoint[] {
+  const byDay = Map.groupBy(rows, ({ at }) => startOfDay(Date.parse(at), zone, { days: 0 }))
+  const points: ChartPoint[] = []
+  for (let day = Date.parse(start); day < Date.parse(end); day = startOfDay(day, zone, { days: 1 })) {
+    const at = new Date(day).toISOString()
+    const label = formatDate(at, zone).replace(/, \d{4}$/, '')
+    const requests = (byDay.get(day) ?? []).reduce((sum, row) => sum + row.requests, 0)
+    points.push({ at, label, values: { requests } })
+  }
+  return points
 }
 
 const TITLE = 'Your last 24 hours'

@@ -57,12 +57,12 @@ export const uptimesQuery = ({ start, end }: Bounds) =>
     staleTime: MINUTE_MS,
   })
 
-/** What the account used of one model, by day. @param start ISO 8601, as is `end`. */
+/** What the account used of one model, by hour, of which days of every time zone are made. @param start ISO 8601, as is `end`. */
 export const modelUseQuery = (model: string, { start, end }: Bounds) =>
   queryOptions({
     queryKey: ['/v1/usage', 'of model', model, start, end],
     queryFn: () => {
-      const query = { period_start: start, period_end: end, model, interval: 'day' } as const
+      const query = { period_start: start, period_end: end, model, interval: 'hour' } as const
       return take(api.GET('/v1/usage', { params: { query } }))
     },
   })

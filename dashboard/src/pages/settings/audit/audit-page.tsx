@@ -7,7 +7,7 @@ import { Page } from '../../../ui/page.tsx'
 import { PeriodPicker } from '../../../ui/period-picker.tsx'
 import { Empty, Forbidden, SkeletonRows } from '../../../ui/states.tsx'
 import { PagedRows } from '../../../ui/table/paged.tsx'
-import { useNow } from '../../../ui/time-zone.ts'
+import { useNow, useTimeZone } from '../../../ui/time-zone.ts'
 import { useSearchChange, useSearchOf } from '../address.ts'
 import { type AuditSearch, readAuditSearch } from '../search.ts'
 import { AuditTable, EntrySheet } from './entry-sheet.tsx'
@@ -29,7 +29,7 @@ export function AuditPage() {
 function Audit() {
   const search = useSearchOf(readAuditSearch)
   const change = useSearchChange()
-  const { start, end } = resolvePeriod(search, useNow(), FALLBACK)
+  const { start, end } = resolvePeriod(search, useNow(), FALLBACK, useTimeZone())
   const pages = useAudit({ action: search.action, actor: search.actor, start, end })
   const { all, nameOf } = useNames()
   const isFiltered = search.action !== undefined || search.actor !== undefined || search.range !== undefined
