@@ -19,7 +19,7 @@ import {
 } from './delivery.ts'
 
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000]
-/** WH-2: delays after successive failures, with a jitter of up to a fifth. */
+/** WH-2: delays after successive failures, to which the job adds a jitter of at most 2 %. */
 export const RETRY_DELAYS_MS = [MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 12 * HOUR_MS] as const
 /**
  * Deliveries loaded in one turn of the event loop, each of which takes a fraction of a millisecond. Endpoints take turns, so
