@@ -20,8 +20,6 @@ import type { MetricsInput } from '../telemetry/metrics.ts'
 import type { Runtime } from './runtime.ts'
 
 const SWEEP_EVERY_MS = 10_000
-/** The jobs of a process that died are taken over after this. */
-const JOB_LEASE_MS = 15_000
 
 /** The role of a process: `api` serves requests, `worker` runs background work, `all` does both. */
 export type Role = 'all' | 'api' | 'worker'
@@ -56,7 +54,6 @@ export function createBackgroundWork(input: BackgroundWorkInput): BackgroundWork
     clock,
     log,
     kinds: jobKinds(input),
-    leaseMs: JOB_LEASE_MS,
   })
   return {
     start() {

@@ -14,7 +14,8 @@ import { findDueJobs, findReadyKinds, findSleeping, wakeSleeping } from './lanes
 import { type ClaimedJob, claim, claimInLanes, enqueue, type NewJob, schedule } from './queue.ts'
 
 const POLL_MS = 1_000
-const LEASE_MS = 60_000
+/** The jobs of a process that died are taken over after this. */
+export const JOB_LEASE_MS = 15_000
 /** How long a stop waits for handlers. */
 const STOP_MS = 10_000
 
@@ -61,7 +62,7 @@ export function createJobRunner(options: JobRunnerOptions): JobRunner {
   let stopping = false
   const context: RunnerContext = {
     pollMs: POLL_MS,
-    leaseMs: LEASE_MS,
+    leaseMs: JOB_LEASE_MS,
     stopMs: STOP_MS,
     ...options,
     starts: new Map(),

@@ -19,7 +19,7 @@ import { eventually } from '../support/client.ts'
 import { crashAt } from './kit/crash.ts'
 
 /** From the death of the worker to the end of the run, JOB-2. */
-const ENDS_WITHIN_MS = 180_000
+const ENDS_WITHIN_MS = 90_000
 /** What a killed process had under way is settled half a minute after it was last seen. */
 const SETTLED_WITHIN_MS = 180_000
 /** Seconds that nobody else on this machine sleeps. */

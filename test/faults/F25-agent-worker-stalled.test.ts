@@ -18,7 +18,7 @@ import type { Gateway } from '../support/gateway.ts'
 import { stopAt } from './kit/crash.ts'
 
 /** From the return of the worker, or from the loss of its lease where it does not return, to the end of the run. */
-const ENDS_WITHIN_MS = 180_000
+const ENDS_WITHIN_MS = 90_000
 const WITHIN_MS = 180_000
 /** Seconds that nobody else on this machine sleeps. */
 const SLEEP = String(2_000_000 + process.pid)

@@ -51,8 +51,8 @@ const DISOBEYED_MS = 8_500
 const AT_ONCE = 100
 /** Exceeds the deadline of stalled runs, which the worker itself checks: after it the worker must be gone. */
 const SILENT_MS = 300_000
-/** Exceeds the lease (60 s), after which an available worker claims the job within seconds. At most 90 s with `OVERDUE_EVERY_MS`. */
-const ABANDONED_MS = 12_000
+/** Time after the end of the lease in which an available worker claims the job. With `JOB_LEASE_MS` and `OVERDUE_EVERY_MS` at most 90 s. */
+export const ABANDONED_MS = 12_000
 
 export async function endOverdueRuns(deps: WorkerDeps): Promise<void> {
   const { db, now, limits } = deps

@@ -10,11 +10,11 @@ import { testIds } from '../../../../test/support/database.ts'
 import { comesTrue } from '../../../../test/support/limits.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import { JobInterrupted, TryAgainIn } from '../../../jobs/job.ts'
-import { createJobRunner } from '../../../jobs/runner.ts'
+import { createJobRunner, JOB_LEASE_MS } from '../../../jobs/runner.ts'
 import { SandboxFailedError } from '../../../runner/sandbox/confined.ts'
 import { RUN_JOB } from '../lifecycle.ts'
 import { RUN_LIMITS } from './deps.ts'
-import { endDisobeyed, endOverdueRuns, runKind } from './jobs.ts'
+import { ABANDONED_MS, endDisobeyed, endOverdueRuns, OVERDUE_EVERY_MS, runKind } from './jobs.ts'
 import { tidyWorkspaces } from './workspace.ts'
 
 const LEASE_MS = 2_000
@@ -189,11 +189,16 @@ test('JOB-2: a run whose job nobody takes over after the lease is failed, by wha
   const lease = (name: string, until: number) =>
     worker.deps.db.updateTable('job').set({ owner: 'ins_gone', lease_until: until }).where('name', '=', name).execute()
   const now = Date.now()
-  await lease(leftRun, now - 13_000)
-  await lease(heldRun, now - 11_000)
+  await lease(leftRun, now - ABANDONED_MS - 1_000)
+  await lease(heldRun, now - ABANDONED_MS + 1_000)
   await endOverdueRuns({ ...worker.deps, now: () => now })
   assert.equal((await worker.read(`/${left.id}`)).error.code, 'worker_lost')
   assert.equal((await worker.read(`/${held.id}`)).status, 'running')
+})
+
+test('JOB-2: a run that has lost its process ends within 90 s, also if the process that ends such runs dies with it', () => {
+  const longestMs = JOB_LEASE_MS + ABANDONED_MS + OVERDUE_EVERY_MS
+  assert.ok(longestMs + JOB_LEASE_MS <= 90_000, `${longestMs} ms, and ${JOB_LEASE_MS} ms for another process`)
 })
 
 test('JOB-2: a run whose process stood still for longer than its lease ends within seconds of its return', async (t) => {
