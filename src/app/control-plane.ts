@@ -84,8 +84,10 @@ export async function addControlPlane(
   await app.register(
     keysRoutes({ ...deps, budgets, cursorKey, changed, writeAudit, maxKeys: () => runtime.config().accounts.max_keys }),
   )
-  const unlimitedCreditUsd = (plan: string) =>
-    runtime.config().plans[plan]?.unlimited_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
+  const unlimitedCreditUsd = (name: string) => {
+    const plan = runtime.config().plans[name]
+    return plan?.unlimited_credit_usd ?? plan?.monthly_credit_usd ?? DEFAULT_UNLIMITED_CREDIT_USD
+  }
   const kindOf = (model: string): ModelKind => runtime.models().find(model)?.kind ?? 'chat'
   await app.register(usageRoutes({ ...deps, cursorKey, credit: money.creditService, unlimitedCreditUsd, kindOf }))
   await app.register(completionStreamRoute({ ...deps, authenticate, listeners, log: input.log }))

@@ -133,7 +133,7 @@ export type ProviderConfig = FileConfig['providers'][string]
 /** A plan in force. Absent: no limit. */
 interface PlanConfig {
   readonly monthly_credit_usd?: number
-  /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: 1000000. */
+  /** USD that `credit_remaining_usd` shows where nothing limits the account; absent: `monthly_credit_usd`, else 1000000. */
   readonly unlimited_credit_usd?: number
   readonly max_overrun_usd?: number
   /** Absent: 0. */

@@ -58,7 +58,9 @@ export const PLAN_SCHEMA = section(
   {
     monthly_credit_usd: Type.Optional(usd('USD of credit granted each month. Not set: none.')),
     unlimited_credit_usd: Type.Optional(
-      usd('USD that `credit_remaining_usd` shows for accounts without a limit. Not set: 1000000.'),
+      usd(
+        'USD that `credit_remaining_usd` shows for accounts without a limit. Not set: `monthly_credit_usd`, and 1000000 without it.',
+      ),
     ),
     max_overrun_usd: Type.Optional(
       usd(

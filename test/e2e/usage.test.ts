@@ -7,7 +7,12 @@ import { startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const provider = await startFakeProvider(ordinary)
 const second = { ...model('m2', 'up', 'up-model'), pricing: { input_per_million: 10, output_per_million: 20 } }
-const config = oneModel(provider.url, {}, { models: [model('m1', 'up', 'up-model'), second] })
+const plans = {
+  shown: { billing: 'postpaid', monthly_credit_usd: 40, unlimited_credit_usd: 250.5 },
+  allowed: { billing: 'postpaid', monthly_credit_usd: 40 },
+  granted: { monthly_credit_usd: 40 },
+}
+const config = oneModel(provider.url, {}, { models: [model('m1', 'up', 'up-model'), second], plans })
 const gateway = await startGateway({ config })
 after(async () => {
   await gateway.stop()
@@ -121,6 +126,22 @@ test('rows of disconnected clients are listed as such', async () => {
   assert.equal(data[0]?.status, 'client_left')
   assert.equal((await list(key, '?status=client_left')).data.length, 1)
   assert.equal((await list(key, '?status=completed')).data.length, 0)
+})
+
+test('credit_remaining_usd is a number for accounts without a limit: of their plan, of its allowance, or a million', async () => {
+  const expected = { shown: [250.5, true], allowed: [40, true], unlimited: [1_000_000, true], granted: [40, false] }
+  for (const [plan, [shown, unlimited]] of Object.entries(expected)) {
+    const key = await gateway.key('--account', await gateway.cli('accounts', 'create', '--name', plan, '--plan', plan))
+    for (const query of ['', '?group_by=model', '?group_by=provider']) {
+      const { text } = await send(gateway, `/v1/usage${query}`, { key })
+      const report = JSON.parse(text)
+      assert.deepEqual([report.credit_remaining_usd, report.unlimited], [shown, unlimited], plan + query)
+    }
+    completionOf(await send(gateway, CHAT, { key, body: hello() }))
+    await listed(key, 1)
+    const spent = JSON.parse((await send(gateway, '/v1/usage', { key })).text)
+    assert.equal(spent.credit_remaining_usd < Number(shown), !unlimited, plan)
+  }
 })
 
 test('usage is read with the scope usage:read, and with no other', async () => {

@@ -4211,7 +4211,7 @@ export interface operations {
                         total_cost_usd: number;
                         /** @description USD, at most 9 decimals. Of the costs, what is left when the providers are paid. Only for operators. */
                         total_margin_usd?: number;
-                        /** @description Current balance; of all accounts, their sum. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent. */
+                        /** @description Current balance; of all accounts, their sum. Without a credit limit: `unlimited_credit_usd` of the plan, else its `monthly_credit_usd`, else 1000000, whatever was spent. */
                         credit_remaining_usd: number;
                         /** @description Whether spending has no credit limit, because the plan is postpaid. */
                         unlimited: boolean;

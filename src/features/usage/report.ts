@@ -232,7 +232,7 @@ export const ReportView = Type.Object({
   total_margin_usd: Type.Optional(usd(MARGIN)),
   credit_remaining_usd: Type.Number({
     description:
-      'Current balance; of all accounts, their sum. Without a credit limit: `unlimited_credit_usd` of the plan, whatever was spent.',
+      'Current balance; of all accounts, their sum. Without a credit limit: `unlimited_credit_usd` of the plan, else its `monthly_credit_usd`, else 1000000, whatever was spent.',
   }),
   unlimited: Type.Boolean({
     description: 'Whether spending has no credit limit, because the plan is postpaid.',
