@@ -29,11 +29,11 @@ test('who has everything is told the end again', () => {
 })
 
 test('what became of a stream is for everybody, whatever they have', () => {
-  const text = brokenEnd({ code: 'c', message: 'm\n\n"' })
+  const text = brokenEnd({ code: 'c', message: 'm\n\n"', requestId: 'req_1' })
   assert.equal(eventsAfter(text, 7), text)
   const [event = '', done, ...rest] = text.split('\n\n')
   assert.deepEqual(JSON.parse(event.slice('data: '.length)), {
-    error: { type: 'upstream_error', message: 'm\n\n"', code: 'c' },
+    error: { type: 'upstream_error', message: 'm\n\n"', code: 'c', request_id: 'req_1' },
   })
   assert.deepEqual([done, ...rest], ['data: [DONE]', ''])
 })

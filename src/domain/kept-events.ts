@@ -36,11 +36,12 @@ export function eventsAfter(text: string, after: number | undefined): string {
   return lastEnd < 0 ? text : text.slice(lastEnd + BLOCK_END.length)
 }
 
-interface BrokenEnd {
+/** An error as the end of a stream that has begun. */
+export interface BrokenEnd {
   readonly code: string
   readonly message: string
-  /** Undefined if the process of the request has ended. */
-  readonly requestId?: string | undefined
+  /** The completion's ID if the process of the request has ended: it leads to the log. */
+  readonly requestId: string
 }
 
 /** Renders the end of a stream that broke off after its status was sent. */

@@ -5,7 +5,7 @@
 import type { ChatEvent, ChatRequest, ToolCallEvent, Usage } from '../domain/chat.ts'
 import type { RecordedApi } from '../domain/completion.ts'
 import { type GatewayError, renderErrorBody } from '../domain/errors.ts'
-import { brokenEnd } from '../domain/kept-events.ts'
+import { type BrokenEnd, brokenEnd } from '../domain/kept-events.ts'
 import type { ModelKind } from '../domain/model.ts'
 import { isRecord, parseJson } from '../lib/json.ts'
 import { brokenAnswer, MAX_WAITING_CALLS } from './protocol.ts'
@@ -52,20 +52,13 @@ export interface AnswerStream {
    * The end of a stream that broke off, where it depends on what came before; otherwise `renderBroken`. Changes
    * nothing.
    */
-  fail?(end: BrokenStream): string
+  fail?(end: BrokenEnd): string
 }
 
 export interface StreamStart extends AnswerHead {
   readonly request: ChatRequest
   /** The expected tokens before the provider counts. */
   readonly promptTokens: number
-}
-
-/** An error as the end of a stream that has begun. */
-export interface BrokenStream {
-  readonly code: string
-  readonly message: string
-  readonly requestId?: string | undefined
 }
 
 export interface ClientApi {
@@ -91,7 +84,7 @@ export interface ClientApi {
   renderError(error: GatewayError, requestId: string): string
   /** The status of an error response. */
   statusOf(error: GatewayError): number
-  renderBroken(end: BrokenStream): string
+  renderBroken(end: BrokenEnd): string
   /** Fills silences of a stream: a whole event or comment. Absent: a comment. */
   readonly keepAlive?: string
 }

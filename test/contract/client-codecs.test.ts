@@ -274,6 +274,7 @@ for (const recording of [...recorded, ...loadOwnRecordings()]) {
       const end = { code: 'provider_error', message: 'Broken.', requestId: 'req_1' }
       const text = begun + (stream.fail?.(end) ?? api.renderBroken(end))
       assert.match(text, protocol === 'openai-chat' ? /^data: \{"error":/m : /^event: error$/m)
+      assert.match(text, /"request_id":"req_1"/)
       assert.doesNotMatch(text, /"type":"(message_stop|response\.completed|response\.incomplete)"/)
       said.add(
         protocol === 'openai-responses' ? saidByDeltas(text) : saidBefore(readStream(asRecording(protocol, text))),

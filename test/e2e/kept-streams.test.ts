@@ -464,6 +464,7 @@ test('F16, IDEM-7: its process is killed in the middle: an error event and [DONE
     const { error, done } = readStream(text)
     assert.deepEqual([error?.type, error?.code, done], ['upstream_error', 'idempotency_outcome_unknown', true])
     assert.match(error?.message ?? '', /charged/)
+    assert.match(error?.request_id ?? '', /^(req|chatcmpl)[_-]/)
   }
   assert.deepEqual(readStream(rest.text).chunks, [])
   await owner.stop()

@@ -203,8 +203,10 @@ for (const name of NAMES) {
       )
       assert.ok(fault instanceof Anthropic.APIError, String(fault))
       assert.equal(text, 'Hello ')
-      const { error } = fault.error as { readonly error: { readonly type: string } }
-      assert.ok(['api_error', 'overloaded_error'].includes(error.type), error.type)
+      const told = fault.error as { readonly error: { readonly type: string }; readonly request_id: string }
+      assert.ok(['api_error', 'overloaded_error'].includes(told.error.type), told.error.type)
+      assert.match(fault.requestID ?? '', /^req_/)
+      assert.equal(told.request_id, fault.requestID)
     }
   })
 }

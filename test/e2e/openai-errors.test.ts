@@ -310,6 +310,9 @@ for (const [way, ask, names] of STREAMS) {
         const fault = await faultOf(ask({ model: name, seen: take }))
         assert.equal(text, 'Hello ')
         assert.match(fault.message, /partial response/)
+        const told = fault.error as { readonly request_id?: string }
+        assert.match(told.request_id ?? '', /^req_/)
+        assert.equal(told.request_id, fault.requestID)
       }
     })
   }

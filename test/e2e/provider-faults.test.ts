@@ -36,15 +36,18 @@ const begun = textChunks(5).slice(0, 4)
 /** The client of the current stream has read three words. A reset discards what is still on its way. */
 let areRead = Promise.withResolvers<void>()
 
+/** @returns The text of a stream, in which an error event names the request as the response's header does. */
 async function streamed(as: string): Promise<string> {
   areRead = Promise.withResolvers()
-  const { statusCode, body } = await open(gateway, CHAT, { key: as, body: hello({ stream: true }) })
+  const { statusCode, headers, body } = await open(gateway, CHAT, { key: as, body: hello({ stream: true }) })
   assert.equal(statusCode, 200)
   let text = ''
   for await (const piece of body) {
     text += piece
     if (text.includes('t2 ')) areRead.resolve()
   }
+  const { error } = readStream(text)
+  if (error !== undefined) assert.equal(error.request_id, headers['x-request-id'])
   return text
 }
 
@@ -96,6 +99,14 @@ for (const [name, script] of BREAKING_OFF) {
     assert.equal(assemble(stream).content, 't0 t1 t2 ')
   })
 }
+
+test('a quota that is used up during a stream is provider_credentials, as before it', async () => {
+  const usedUp = { message: 'You exceeded your quota.', code: 'insufficient_quota', type: 'insufficient_quota' }
+  provider.answer(afterThreeWords((reply) => reply.end(frame({ error: usedUp }))))
+  const stream = readStream(await streamed(key))
+  assertWireRules(stream, { model: 'm1' })
+  assert.deepEqual([stream.error?.type, stream.error?.code], ['upstream_error', 'provider_credentials'])
+})
 
 test('a close-delimited body that is cut is no complete answer', async () => {
   provider.answer(async (_, reply) => {
@@ -216,6 +227,12 @@ const MAPPED: readonly (readonly [script: Script, status: number, type: string, 
   [providerSays(403, { message: 'no access' }), 503, 'service_unavailable', 'provider_credentials'],
   [providerSays(404, { message: 'no such model' }), 503, 'service_unavailable', 'provider_error'],
   [
+    providerSays(429, { message: 'You exceeded your quota.', code: 'insufficient_quota', type: 'insufficient_quota' }),
+    503,
+    'service_unavailable',
+    'provider_credentials',
+  ],
+  [
     providerSays(429, { message: 'slow down' }, { 'retry-after': '7' }),
     503,
     'service_unavailable',
@@ -224,8 +241,8 @@ const MAPPED: readonly (readonly [script: Script, status: number, type: string, 
   [providerSays(500, { message: 'oops' }), 503, 'service_unavailable', 'provider_error'],
   [providerSays(503, { message: 'overloaded' }), 503, 'service_unavailable', 'provider_error'],
 ]
-/** Rows of the provider's 401, 403 and 404: only the operator can mend these, so clients are told not to repeat. */
-const PERMANENT = [3, 4, 5]
+/** Rows of the provider's 401, 403, 404 and used-up quota: only the operator can mend these, so clients are told not to repeat. */
+const PERMANENT = [3, 4, 5, 6]
 for (const [index, [script, status, type, code]] of MAPPED.entries()) {
   for (const stream of [false, true]) {
     test(`decisions 4: row ${index + 1} of the provider's failures becomes ${status} ${code}, stream ${stream}`, async () => {

@@ -2,14 +2,14 @@
 
 import type { SavedAnswer } from '../../domain/credit.ts'
 import { GatewayError, renderErrorBody } from '../../domain/errors.ts'
-import { brokenEnd, EVENT_STREAM_TYPE } from '../../domain/kept-events.ts'
+import { type BrokenEnd, brokenEnd, EVENT_STREAM_TYPE } from '../../domain/kept-events.ts'
 import { type NanoUsd, usdText } from '../../domain/money.ts'
 
 /** How an API renders the errors that are kept instead of its answers. */
 export interface ErrorFormat {
   readonly renderError: (error: GatewayError, requestId: string) => string
   readonly statusOf: (error: GatewayError) => number
-  readonly renderBroken: (end: { readonly code: string; readonly message: string }) => string
+  readonly renderBroken: (end: BrokenEnd) => string
 }
 
 /** The rendering of the gateway's own API and of chat completions. */
@@ -97,5 +97,6 @@ function lostStream({ subjectId, costNanoUsd }: LostRequest, format: ErrorFormat
     `The process that ran the request with this Idempotency-Key stopped. ${charge} ` +
     'The partial response may be incomplete. To run it again, send it with a new key.'
   const headers = { 'content-type': EVENT_STREAM_TYPE }
-  return { status: 200, headers, body: format.renderBroken({ code: 'idempotency_outcome_unknown', message }) }
+  const end = { code: 'idempotency_outcome_unknown', message, requestId: subjectId }
+  return { status: 200, headers, body: format.renderBroken(end) }
 }

@@ -83,9 +83,10 @@ test('IDEM-7: what is kept in place of an answer has the form of the API that it
     const { status, body } = kept?.answer ?? assert.fail('nothing is kept')
     const event = body.startsWith('event: error\ndata: ') ? body.slice('event: error\ndata: '.length) : undefined
     assert.equal(event !== undefined, stream, body)
-    const { type, error } = JSON.parse(event ?? body)
+    const { type, error, request_id: requestId } = JSON.parse(event ?? body)
     const ownType = api === 'responses' && !stream ? undefined : 'error' // errors of that API have no type beside them
     assert.deepEqual([status, type, error.code], [stream ? 200 : 409, ownType, 'idempotency_outcome_unknown'])
+    assert.equal(api === 'messages' ? requestId : error.request_id, id)
     await charge(database, id, { kept })
     assert.deepEqual(
       replayOf(await openKeys(database).begin({ ...request, subjectId: testIds.completion() })),

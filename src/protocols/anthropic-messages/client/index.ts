@@ -4,8 +4,9 @@
  * Source: https://platform.claude.com/docs/en/api/messages, and the types of the official SDK.
  */
 import { type GatewayError, renderErrorBody } from '../../../domain/errors.ts'
+import type { BrokenEnd } from '../../../domain/kept-events.ts'
 import { parseJson } from '../../../lib/json.ts'
-import type { BrokenStream, ClientApi } from '../../client-api.ts'
+import type { ClientApi } from '../../client-api.ts'
 import { createMessage } from './answer.ts'
 import { parseMessagesRequest } from './request.ts'
 import { createMessageStream } from './stream.ts'
@@ -57,7 +58,7 @@ function renderMessagesError(error: GatewayError, requestId: string): string {
   })
 }
 
-function renderBroken({ code, message, requestId }: BrokenStream): string {
+function renderBroken({ code, message, requestId }: BrokenEnd): string {
   const type = code === 'overloaded' ? 'overloaded_error' : 'api_error'
   const data = { type: 'error', error: { type, message, code }, request_id: requestId }
   return `event: error\ndata: ${JSON.stringify(data)}\n\n`

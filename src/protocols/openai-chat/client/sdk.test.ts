@@ -143,7 +143,7 @@ test('the SDK’s plain loop over a stream sees text, one finish reason and the 
 
 test('an error inside a stream reaches the SDK’s caller as an error with its message', async () => {
   const stream = createStreamRenderer({ ...head, includeUsage: false })
-  const fault = { message: 'The partial answer may be incomplete.', code: 'provider_error' }
+  const fault = { message: 'The partial answer may be incomplete.', code: 'provider_error', requestId: 'req_1' }
   const body = stream.push({ type: 'text', index: 0, text: 'Hel' }) + brokenEnd(fault)
   const reading = clientOf(body, 'text/event-stream').chat.completions.stream(request).finalChatCompletion()
   await assert.rejects(reading, (error: Error) => {

@@ -162,9 +162,11 @@ test('W9: no finish reason is ever invented', () => {
 
 test('W12: a failure is a bare error without choices, then [DONE]', () => {
   const stream = createStreamRenderer(head)
-  const error = { type: 'upstream_error', message: 'Cut; the answer may be incomplete.', code: 'provider_error' }
-  assert.deepEqual(dataOf(brokenEnd(error)), [{ error }])
-  assert.deepEqual(dataOf(stream.push(text('a')) + stream.push(finish()) + brokenEnd(error)).at(-1), { error })
+  const told = { message: 'Cut; the answer may be incomplete.', code: 'provider_error' }
+  const end = brokenEnd({ ...told, requestId: 'req_1' })
+  const error = { type: 'upstream_error', ...told, request_id: 'req_1' }
+  assert.deepEqual(dataOf(end), [{ error }])
+  assert.deepEqual(dataOf(stream.push(text('a')) + stream.push(finish()) + end).at(-1), { error })
 })
 
 test('W14: extensions are sent once, at the end, in shapes that accumulating clients can take', () => {

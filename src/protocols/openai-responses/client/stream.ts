@@ -2,7 +2,8 @@
  * A streamed response: `response.created`, `response.in_progress`, the making of its items one after another, and the whole
  * response as `response.completed` or `response.incomplete`. Events are numbered without gaps.
  */
-import type { AnswerStream, Bill, BrokenStream, StreamStart } from '../../client-api.ts'
+import type { BrokenEnd } from '../../../domain/kept-events.ts'
+import type { AnswerStream, Bill, StreamStart } from '../../client-api.ts'
 import {
   createFrame,
   echoWhen,
@@ -41,7 +42,7 @@ export function createResponseStream(start: StreamStart): AnswerStream {
       events.emit(`response.${state.status}`, `"response":${responseText(told, state)}`)
       return events.take()
     },
-    fail: ({ code, message }) => events.fail({ code, message }, output.render()),
+    fail: (end) => events.fail(end, output.render()),
   }
 }
 
@@ -63,7 +64,7 @@ interface Events {
   /** The text of the events since the last call. */
   take(): string
   /** The last events of a stream that broke off. Changes nothing. */
-  fail(error: { readonly code: string; readonly message: string }, output: string): string
+  fail(end: BrokenEnd, output: string): string
 }
 
 function createEvents(frame: Frame): Events {
@@ -85,11 +86,12 @@ function createEvents(frame: Frame): Events {
       text = ''
       return taken
     },
-    fail(error, output) {
+    fail(end, output) {
       const before = number
+      const { code, message } = end
       events.begin()
-      events.emit('error', errorMembers(error))
-      events.emitResponse('response.failed', { status: 'failed', error, output })
+      events.emit('error', errorMembers(end))
+      events.emitResponse('response.failed', { status: 'failed', error: { code, message }, output })
       number = before
       return events.take()
     },
@@ -98,8 +100,8 @@ function createEvents(frame: Frame): Events {
 }
 
 /** Renders the end of a stream whose last number is unknown. */
-export function renderBroken({ code, message }: BrokenStream): string {
-  return eventText('error', 0, errorMembers({ code, message }))
+export function renderBroken(end: BrokenEnd): string {
+  return eventText('error', 0, errorMembers(end))
 }
 
 function eventText(type: string, number: number, members: string): string {
@@ -107,7 +109,7 @@ function eventText(type: string, number: number, members: string): string {
 }
 
 /** OpenAI's types have the fields in the event, the Open Responses contract within `error`. */
-function errorMembers({ code, message }: Pick<BrokenStream, 'code' | 'message'>): string {
-  const fields = { code, message, param: null }
+function errorMembers({ code, message, requestId }: BrokenEnd): string {
+  const fields = { code, message, param: null, request_id: requestId }
   return JSON.stringify({ ...fields, error: { type: 'server_error', ...fields } }).slice(1, -1)
 }
