@@ -1,29 +1,19 @@
 /** `turnpike accounts` and `turnpike login-link`: manage accounts directly in the database. */
 import { policyText } from '../domain/data-policy.ts'
-import type { AccountId } from '../domain/ids.ts'
 import { type NanoUsd, usdNumber, usdText } from '../domain/money.ts'
 import { createSignInLink, LINK_LIFE_MS, signInUrl } from '../features/accounts/bootstrap.ts'
 import {
   type Account,
   createAccount,
-  findAccount,
   listAccounts,
   renderAccount,
   updateAccount,
 } from '../features/accounts/queries.ts'
 import { noSuchPlan } from '../features/accounts/shapes.ts'
-import { textTable } from '../lib/table.ts'
 import { isoTime } from '../lib/time.ts'
-import {
-  auditCommand,
-  type CommandContext,
-  chosenAccount,
-  EVERYTHING,
-  unknownAccount,
-  withDatabase,
-} from './database.ts'
+import { accountNamed, auditCommand, type CommandContext, chosenAccount, EVERYTHING, withDatabase } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { type JsonOption, printLine, printResult } from './output.ts'
+import { type JsonOption, plainLine, plainTable, printPage, printResult, timeText } from './output.ts'
 
 export interface AccountsCreateOptions extends JsonOption {
   readonly name: string
@@ -31,10 +21,10 @@ export interface AccountsCreateOptions extends JsonOption {
 }
 
 /** Prints the ID of the new account and nothing else. */
-export async function accountsCreate({ json, ...account }: AccountsCreateOptions): Promise<void> {
+export async function accountsCreate({ json = false, ...account }: AccountsCreateOptions): Promise<void> {
   await withDatabase(async (context) => {
     const created = await addAccount(context, account)
-    printLine(json === true ? JSON.stringify(renderAccount(created)) : created.id)
+    printResult({ json }, renderAccount(created), created.id)
   })
 }
 
@@ -58,25 +48,25 @@ export async function addAccount(
 export async function accountsList({ json }: JsonOption): Promise<void> {
   await withDatabase(async ({ db }) => {
     const accounts = await listAccounts(db, EVERYTHING)
-    if (json === true)
-      printLine(JSON.stringify({ data: accounts.map(renderAccount), has_more: false, next_cursor: null }))
+    if (json === true) printPage(accounts.map(renderAccount))
     else process.stdout.write(accountsTable(accounts))
   })
 }
 
-export async function accountsSetPlan(id: string, plan: string, { json }: JsonOption = {}): Promise<void> {
+export async function accountsSetPlan(named: string, plan: string, options: JsonOption = {}): Promise<void> {
   await withDatabase(async (context) => {
-    const account = await changePlan(context, id, plan)
-    printLine(json === true ? JSON.stringify(renderAccount(account)) : `Account ${id} is on plan ${plan}.`)
+    const account = await changePlan(context, named, plan)
+    printResult(options, renderAccount(account), `Account ${plainLine(account.name)} is on plan ${plan}.`)
   })
 }
 
 /** Changes the plan of an account. Every process applies it within a second. */
-export async function changePlan(context: CommandContext, id: string, plan: string): Promise<Account> {
+export async function changePlan(context: CommandContext, named: string, plan: string): Promise<Account> {
   const chosen = configuredPlan(context, plan)
+  const { id } = await accountNamed(context.db, named)
   const account = await context.db.transaction().execute(async (transaction) => {
-    const updated = await updateAccount(transaction, { id: id as AccountId, plan: chosen }, context.now())
-    if (updated === undefined) throw unknownAccount(id)
+    const updated = await updateAccount(transaction, { id, plan: chosen }, context.now())
+    if (updated === undefined) throw new Error(`Account ${named} was deleted.`)
     const change = { accountId: updated.id, action: 'account.changed', subject: id, details: { plan: chosen } }
     await auditCommand(context, transaction, change)
     return updated
@@ -87,19 +77,19 @@ export async function changePlan(context: CommandContext, id: string, plan: stri
 
 /** @param overrun Null: the overrun cap of its plan. */
 export async function accountsSetOverrun(
-  id: string,
+  named: string,
   overrun: NanoUsd | null,
-  { json }: JsonOption = {},
+  options: JsonOption = {},
 ): Promise<void> {
   await withDatabase(async (context) => {
-    const account = await findAccount(context.db, id as AccountId)
-    if (account === undefined) throw unknownAccount(id)
+    const account = await accountNamed(context.db, named)
+    const { id } = account
     const usd = overrun === null ? null : usdNumber(overrun)
     const details = { max_overrun_usd: usd }
-    await auditCommand(context, context.db, { accountId: account.id, action: 'account.changed', subject: id, details })
+    await auditCommand(context, context.db, { accountId: id, action: 'account.changed', subject: id, details })
     await context.credit.configure(account, { maxOverrunNanoUsd: overrun })
     const text = usd === null ? 'the overrun cap of its plan' : `an overrun cap of $${usdText(overrun ?? 0n)}`
-    printLine(json === true ? JSON.stringify({ ...renderAccount(account), ...details }) : `Account ${id} has ${text}.`)
+    printResult(options, { ...renderAccount(account), ...details }, `Account ${plainLine(account.name)} has ${text}.`)
   })
 }
 
@@ -111,20 +101,21 @@ export interface AccountsPolicyOptions extends JsonOption {
 
 /** Replaces the data policy of an account. Every process applies it within a second. */
 export async function accountsSetPolicy(
-  id: string,
-  { json, dataCollection, zdr, regions }: AccountsPolicyOptions,
+  named: string,
+  { json = false, dataCollection, zdr, regions }: AccountsPolicyOptions,
 ): Promise<void> {
   const dataPolicy = { dataCollection, zdr, regions }
   await withDatabase(async (context) => {
+    const { id } = await accountNamed(context.db, named)
     const account = await context.db.transaction().execute(async (inside) => {
-      const updated = await updateAccount(inside, { id: id as AccountId, dataPolicy }, context.now())
-      if (updated === undefined) throw unknownAccount(id)
+      const updated = await updateAccount(inside, { id, dataPolicy }, context.now())
+      if (updated === undefined) throw new Error(`Account ${named} was deleted.`)
       const details = { data_policy: policyText(dataPolicy) }
       await auditCommand(context, inside, { accountId: updated.id, action: 'account.changed', subject: id, details })
       return updated
     })
     const text = policyText(dataPolicy) === null ? 'no data policy' : `the data policy ${policyText(dataPolicy)}`
-    printLine(json === true ? JSON.stringify(renderAccount(account)) : `Account ${id} has ${text}.`)
+    printResult({ json }, renderAccount(account), `Account ${plainLine(account.name)} has ${text}.`)
   })
 }
 
@@ -134,8 +125,8 @@ function configuredPlan({ config }: CommandContext, plan: string): string {
 }
 
 function accountsTable(accounts: readonly Account[]): string {
-  const rows = accounts.map(({ id, name, plan, createdAt }) => [id, name, plan, new Date(createdAt).toISOString()])
-  return textTable(['ID', 'NAME', 'PLAN', 'CREATED'], rows)
+  const rows = accounts.map(({ id, name, plan, createdAt }) => [id, name, plan, timeText(isoTime(createdAt))])
+  return plainTable(['ID', 'NAME', 'PLAN', 'CREATED'], rows)
 }
 
 /** Prints a one-time sign-in link, valid for 15 minutes, for the owner of the first account, and nothing else. */

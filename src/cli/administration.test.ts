@@ -77,7 +77,10 @@ test('teams are created, filled and archived; a key can be made for one', async 
     .insertInto('member')
     .values({ ...member, removed_at: null })
     .execute()
-  assert.equal((await turnpike('teams', 'add', id, 'ada@example.com', '--role', 'admin')).code, 0)
+  assert.equal((await turnpike('teams', 'add', 'Search', 'ada@example.com', '--role', 'admin')).code, 0)
+  assert.equal((await turnpike('keys', 'create', '--name', 'k2', '--team', 'Search')).code, 0)
+  assert.equal((await turnpike('teams', 'create', '--name', 'Search')).code, 0)
+  assert.match((await turnpike('teams', 'members', 'Search')).error, /Several teams have the name 'Search': team_/)
   const [inTeam] = (await json('teams', 'members', id)).data
   assert.deepEqual([inTeam.id, inTeam.role], ['usr_1', 'admin'])
   assert.match((await turnpike('teams', 'add', id, 'eve@example.com')).error, /no member 'eve@example.com'/)
@@ -90,7 +93,7 @@ test('teams are created, filled and archived; a key can be made for one', async 
   assert.match((await turnpike('teams', 'update', id, '--name', 'Late')).error, /is archived/)
   await authenticator.refresh()
   await assert.rejects(async () => authenticator.authenticate(`Bearer ${secret}`, '127.0.0.1'), { status: 401 })
-  assert.match((await turnpike('keys', 'create', '--name', 'k', '--team', id)).error, /no active team/)
+  assert.match((await turnpike('keys', 'create', '--name', 'k', '--team', id)).error, /is archived/)
   await authenticator.close()
 })
 
@@ -104,7 +107,7 @@ test('teams update changes the settings that it names, tags and required tags am
   const more = { name: 'Find', requests_per_minute: 9, tags: { env: 'dev' } }
   assert.deepEqual(changed, { ...made, id, ...more })
   const emptied = ['--requests-per-minute', '', '--tags', '', '--require-tags', '', '--models', '']
-  assert.equal((await turnpike('teams', 'update', id, ...emptied)).out, `Changed ${id}.\n`)
+  assert.equal((await turnpike('teams', 'update', id, ...emptied)).out, 'Changed Find.\n')
   const nothing = { requests_per_minute: null, tags: {}, require_tags: [], models: [] }
   assert.deepEqual((await json('teams', 'list')).data, [{ ...made, id, name: 'Find', ...nothing }])
   const policies = [

@@ -16,22 +16,22 @@ import {
   replaceDatabase,
   writeCopy,
 } from '../db/sqlite/offline.ts'
-import type { AccountId } from '../domain/ids.ts'
 import { reconcile, renderReconciled } from '../features/credit/reconcile.ts'
 import { runningProcesses } from '../features/credit/spool/directory.ts'
 import { loadCliConfig } from './configuration.ts'
-import { type JsonOption, printResult } from './output.ts'
+import { grouped, type JsonOption, printResult, progress, steadyProgress } from './output.ts'
 
 export async function backup(file: string, options: JsonOption): Promise<void> {
   const config = await loadCliConfig()
   refusePostgresCopies(config, 'pg_dump')
   const source = databaseFile(config.data_dir)
   if (!existsSync(source)) throw new Error(`The database ${source} does not exist.`)
+  progress(`Copying ${source}…`)
   const bytes = await writeCopy(source, resolve(file))
   const { accounts, completions, schema } = contentsOf(resolve(file))
   const secretFile = config.secret === undefined ? `${config.data_dir}/secret` : null
   const lines = [
-    `Wrote ${file}: ${mebibytes(bytes)}, ${accounts} accounts, ${completions} completions, schema ${schema}.`,
+    `Wrote ${file}: ${mebibytes(bytes)}, ${grouped(accounts)} accounts, ${grouped(completions)} completions, schema ${schema}.`,
     ...(secretFile === null
       ? []
       : [`The backup does not contain the installation's secret: store a copy of ${secretFile} separately.`]),
@@ -46,7 +46,7 @@ function refusePostgresCopies({ database_url }: Pick<Config, 'database_url'>, to
 }
 
 function mebibytes(bytes: number): string {
-  return `${(bytes / (1024 * 1024)).toFixed(1)} MiB`
+  return `${grouped((bytes / (1024 * 1024)).toFixed(1))} MiB`
 }
 
 /** Describes a backup by reading it. */
@@ -101,7 +101,7 @@ interface Restored {
 function restoredText({ file, path, previous }: Restored, { schema, migrated_to, accounts }: CheckedDraft): string {
   return [
     `${file} is intact: schema ${schema}${migrated_to === null ? '' : `, migrated to ${migrated_to}`}.`,
-    `The ledgers of all ${accounts} accounts are consistent.`,
+    `The ledgers of all ${grouped(accounts)} accounts are consistent.`,
     ...(previous === null ? [] : [`The previous database was moved to ${previous}.`]),
     `Restored ${path}.`,
   ].join('\n')
@@ -138,6 +138,7 @@ interface CheckedDraft {
 
 /** Throws if the backup is unusable. */
 async function checkDraft(draft: string, file: string): Promise<CheckedDraft> {
+  progress(`Checking every page of ${file}…`)
   try {
     assertIntact(draft, 'integrity_check')
   } catch (error) {
@@ -148,10 +149,12 @@ async function checkDraft(draft: string, file: string): Promise<CheckedDraft> {
   const { db, close } = await openDatabase({ path: draft })
   try {
     const applied = await migrate(db, Date.now)
-    const accounts = await db.selectFrom('account').select('id').orderBy('id').execute()
-    const wrong: AccountId[] = []
-    for (const { id } of accounts) {
-      if (!renderReconciled(await reconcile(db, id)).ok) wrong.push(id)
+    const accounts = await db.selectFrom('account').select(['id', 'name']).orderBy('id').execute()
+    const wrong: string[] = []
+    const show = steadyProgress()
+    for (const [index, { id, name }] of accounts.entries()) {
+      show(() => `Checked the ledgers of ${grouped(index)} of ${grouped(accounts.length)} accounts.`)
+      if (!renderReconciled(await reconcile(db, id)).ok) wrong.push(`${name} (${id})`)
     }
     if (wrong.length > 0) throw new Error(`${inconsistencyText(wrong)} in ${file}; nothing was changed.`)
     return { schema, migrated_to: applied.at(-1) ?? null, accounts: accounts.length }
@@ -160,8 +163,9 @@ async function checkDraft(draft: string, file: string): Promise<CheckedDraft> {
   }
 }
 
-function inconsistencyText(accounts: readonly AccountId[]): string {
-  const more = accounts.length > 3 ? ` and ${accounts.length - 3} more` : ''
+/** @param accounts Names. */
+function inconsistencyText(accounts: readonly string[]): string {
+  const more = accounts.length > 3 ? ` and ${grouped(accounts.length - 3)} more` : ''
   return `Ledger, usage and balance do not agree for ${accounts.slice(0, 3).join(', ')}${more}`
 }
 

@@ -34,7 +34,7 @@ test('budgets are set, listed, raised with a reason and removed', async (t) => {
   const raised = await json('budgets', 'raise', id, '--usd', '100', '--for', '3d', '--reason', 'launch')
   assert.deepEqual([raised.data[0].limit_usd, raised.data[0].raises[0].reason], [600, 'launch'])
   const listed = await turnpike('budgets', 'list')
-  assert.match(listed.out, new RegExp(`^${id}  account  .*month Europe/Berlin +600 +0 +0 +block`, 'm'))
+  assert.match(listed.out, new RegExp(`^${id}  account  Default +\\$600/month +\\$0.00 +block`, 'm'))
   assert.equal((await json('budgets', 'set', ...tag)).data.length, 0)
   for (const wrong of [
     ['--budget', '5/year'],
@@ -43,7 +43,18 @@ test('budgets are set, listed, raised with a reason and removed', async (t) => {
   ])
     assert.equal((await turnpike('budgets', 'set', ...wrong)).code, 2, wrong.join(' '))
   const unknown = await turnpike('budgets', 'set', '--level', 'key', '--subject', 'key_none', '--budget', '1/day')
-  assert.match(unknown.error, /No key has this ID/)
+  assert.match(unknown.error, /Key key_none does not exist/)
+  await turnpike('keys', 'create', '--name', 'production')
+  const team = (await turnpike('teams', 'create', '--name', 'Search')).out.trim()
+  const [key] = (await json('keys', 'list')).data
+  for (const [level, name, subject] of [
+    ['key', 'production', key.id],
+    ['team', 'Search', team],
+  ]) {
+    const named = ['--level', level, '--subject', name, '--budget', '1234.5/day']
+    assert.deepEqual((await json('budgets', 'set', ...named)).data[0].subject, subject)
+    assert.match((await turnpike('budgets', 'list')).out, new RegExp(`  ${level} +${name} +\\$1,234.50/day`))
+  }
   assert.match(
     (await turnpike('budgets', 'raise', 'bud_x', '--usd', '1', '--for', '1d', '--reason', 'r')).error,
     /does not exist/,

@@ -1,21 +1,29 @@
 /** `turnpike budgets`: list, set and raise budgets of all levels, directly in the database. */
 import type { BudgetLevel, BudgetStatus, OwnedSubject } from '../domain/budget.ts'
-import type { BudgetId } from '../domain/ids.ts'
+import type { BudgetId, KeyId, TeamId, UserId } from '../domain/ids.ts'
 import { type NanoUsd, usdNumber } from '../domain/money.ts'
 import { auditWriter } from '../features/audit/log.ts'
 import { addRaise } from '../features/credit/budgets/raises.ts'
 import { assertSubject } from '../features/credit/budgets/routes.ts'
 import { budgetStatuses, createBudgets } from '../features/credit/budgets/store.ts'
 import { parseBudgets, renderBudget } from '../http/fields/budgets.ts'
-import { textTable } from '../lib/table.ts'
 import { isoTime, parseDurationMs } from '../lib/time.ts'
-import { type AccountOption, type CommandContext, chosenAccount, commandOrigin, withDatabase } from './database.ts'
-import { type JsonOption, printLine } from './output.ts'
+import {
+  type AccountOption,
+  accountNames,
+  type CommandContext,
+  chosenAccount,
+  commandOrigin,
+  withDatabase,
+} from './database.ts'
+import { keyNamed } from './keys.ts'
+import { dollars, type JsonOption, plainTable, printPage, timeText } from './output.ts'
+import { memberNamed, teamNamed } from './teams/teams.ts'
 
-export async function budgetsList({ account, json }: AccountOption): Promise<void> {
+export async function budgetsList({ account, ...options }: AccountOption): Promise<void> {
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, account)
-    print(await budgetStatuses(context.db, { accountId, now: context.now() }), json)
+    await print(context, await budgetStatuses(context.db, { accountId, now: context.now() }), options)
   })
 }
 
@@ -40,7 +48,7 @@ export async function budgetsSet(options: BudgetsSetOptions): Promise<void> {
   await withDatabase(async (context) => {
     const { db, now } = context
     const { id: accountId } = await chosenAccount(context, options.account)
-    const subject: OwnedSubject = { accountId, level, id: options.subject ?? (level === 'account' ? accountId : '') }
+    const subject = await subjectNamed(context, { accountId, level, id: options.subject ?? '' })
     const common = {
       action: warn ? 'warn' : 'block',
       ...(timezone === undefined ? {} : { timezone }),
@@ -51,7 +59,7 @@ export async function budgetsSet(options: BudgetsSetOptions): Promise<void> {
       await assertSubject(inside, subject)
       await portOf(context).replace(inside, { subject, budgets: terms, audited: commandOrigin(accountId) })
     })
-    print(await budgetStatuses(db, { accountId, subjects: [subject], now: now() }), options.json)
+    await print(context, await budgetStatuses(db, { accountId, subjects: [subject], now: now() }), options)
   })
 }
 
@@ -64,7 +72,7 @@ export interface BudgetsRaiseOptions extends JsonOption {
 
 export async function budgetsRaise(
   id: string,
-  { usd: nanoUsd, for: duration, reason, json }: BudgetsRaiseOptions,
+  { usd: nanoUsd, for: duration, reason, ...options }: BudgetsRaiseOptions,
 ): Promise<void> {
   const durationMs = parseDurationMs(duration) ?? 0 // the option has this form
   await withDatabase(async (context) => {
@@ -78,7 +86,8 @@ export async function budgetsRaise(
       { ...context, writeAudit: auditWriter(context) },
       { budgetId, audited, nanoUsd, reason, endsAt: now() + durationMs },
     )
-    print(await budgetStatuses(db, { accountId: row.account_id, ids: [budgetId], now: now() }), json)
+    const statuses = await budgetStatuses(db, { accountId: row.account_id, ids: [budgetId], now: now() })
+    await print(context, statuses, options)
   })
 }
 
@@ -86,23 +95,56 @@ function portOf(context: CommandContext) {
   return createBudgets({ ...context, writeAudit: auditWriter(context) })
 }
 
-function print(budgets: readonly BudgetStatus[], json: boolean | undefined): void {
-  if (json === true) printLine(JSON.stringify({ data: budgets.map(renderBudget) }))
-  else process.stdout.write(budgetsTable(budgets))
+/** Finds the subject that a name, e-mail address or ID means. @param given An empty `id`: not named. */
+async function subjectNamed(context: CommandContext, given: OwnedSubject): Promise<OwnedSubject> {
+  const { accountId, level, id } = given
+  if (level === 'account' && id === '') return { ...given, id: accountId }
+  if (id === '') return given // refused later, like an ID that does not exist
+  if (level === 'team') return { ...given, id: (await teamNamed(context.db, id, accountId)).id }
+  if (level === 'key') return { ...given, id: (await keyNamed(context.db, id)).id }
+  if (level === 'member') return { ...given, id: await memberNamed(context, accountId, id) }
+  return given
 }
 
-function budgetsTable(budgets: readonly BudgetStatus[]): string {
-  const head = ['ID', 'LEVEL', 'SUBJECT', 'WINDOW', 'LIMIT', 'SPENT', 'HELD', 'ACTION', 'RESETS AT']
+async function print({ db }: CommandContext, budgets: readonly BudgetStatus[], { json }: JsonOption): Promise<void> {
+  if (json === true) return printPage(budgets.map(renderBudget))
+  process.stdout.write(budgetsTable(budgets, await namesOf(db, budgets)))
+}
+
+/** Names of subjects by their IDs; of members their e-mail addresses. */
+async function namesOf(
+  db: CommandContext['db'],
+  budgets: readonly BudgetStatus[],
+): Promise<ReadonlyMap<string, string>> {
+  const at = (wanted: BudgetLevel) => budgets.filter(({ level }) => level === wanted).map(({ id }) => id)
+  const [teams, keys, members] = [at('team') as TeamId[], at('key') as KeyId[], at('member') as UserId[]]
+  const rows = await Promise.all([
+    accountNames(db).then((names) => [...names].map(([id, name]) => ({ id: id as string, name }))),
+    teams.length === 0 ? [] : db.selectFrom('team').select(['id', 'name']).where('id', 'in', teams).execute(),
+    keys.length === 0 ? [] : db.selectFrom('api_key').select(['id', 'name']).where('id', 'in', keys).execute(),
+    members.length === 0
+      ? []
+      : db.selectFrom('person').select(['id', 'email as name']).where('id', 'in', members).execute(),
+  ])
+  return new Map(rows.flat().map(({ id, name }) => [id, name]))
+}
+
+function budgetsTable(budgets: readonly BudgetStatus[], names: ReadonlyMap<string, string>): string {
+  const head = ['ID', 'LEVEL', 'SUBJECT', 'LIMIT', 'SPENT', 'ACTION', 'RESETS (UTC)']
   const rows = budgets.map((budget) => [
     budget.budgetId,
     budget.level,
-    budget.id,
-    `${budget.window} ${budget.timezone}`,
-    String(usdNumber(budget.raisedLimitNanoUsd)),
-    String(usdNumber(budget.spentNanoUsd)),
-    String(usdNumber(budget.heldNanoUsd)),
+    names.get(budget.id) ?? budget.id,
+    `${amount(budget.raisedLimitNanoUsd).replace(/\.00$/, '')}/${budget.window}`,
+    amount(budget.spentNanoUsd),
     budget.action,
-    budget.resetsAt === undefined ? 'never' : isoTime(budget.resetsAt),
+    budget.resetsAt === undefined ? 'never' : timeText(isoTime(budget.resetsAt)).replace(' 00:00', ''),
   ])
-  return textTable(head, rows, Number.POSITIVE_INFINITY) // subjects are copied into other commands
+  return plainTable(head, rows)
+}
+
+/** To the cent; below one, to two digits. `--json` has every digit. */
+function amount(nanoUsd: NanoUsd): string {
+  const usd = usdNumber(nanoUsd)
+  return dollars(usd === 0 || Math.abs(usd) >= 0.01 ? Math.round(usd * 100) / 100 : Number(usd.toPrecision(2)))
 }

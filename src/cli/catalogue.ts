@@ -8,7 +8,7 @@ import { lockSettings } from '../features/stored-settings/store.ts'
 import type { Json } from '../lib/json.ts'
 import { auditCommand, chosenAccount, withDatabase } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { type JsonOption, jsonLine, note, plainText, print, printResult } from './output.ts'
+import { grouped, type JsonOption, jsonLine, note, plainText, print, printResult } from './output.ts'
 
 export interface CataloguePullOptions extends JsonOption {
   readonly from?: string
@@ -43,7 +43,7 @@ export async function cataloguePull(options: CataloguePullOptions): Promise<void
     if (refused !== undefined)
       throw new Error(`Nothing was changed: ${refused} Run this again with --accept to apply it.`)
     const done = dryRun ? 'Nothing was changed (--dry-run).' : 'It is in force in every process within a second.'
-    note(`Catalogue of ${publishedAt}: ${lines.length} changes. ${done}`)
+    note(`Catalogue of ${publishedAt}: ${grouped(lines.length)} changes. ${done}`)
   })
 }
 
@@ -88,5 +88,5 @@ export async function catalogueSign({ key, out, models: path, ...options }: Cata
   await writeFile(out, signCatalogue({ publishedAt, models: entries }, privateKey))
   const publicKey = publicKeyText(privateKey)
   const view = { file: out, models: entries.length, public_key: publicKey, published_at: publishedAt }
-  printResult(options, view, `Signed ${entries.length} models for publishers' key ${publicKey}.`)
+  printResult(options, view, `Signed ${grouped(entries.length)} models for publishers' key ${publicKey}.`)
 }

@@ -11,6 +11,7 @@ import { loadSecret } from '../config/secret.ts'
 import { databaseLocation } from '../db/open.ts'
 import { entriesOf, splitSecrets, versionsInForce } from '../features/stored-settings/store.ts'
 import type { Json } from '../lib/json.ts'
+import { wrappedTable } from '../lib/table.ts'
 import { loadCliConfig } from './configuration.ts'
 import { withDatabase } from './database.ts'
 import { type JsonOption, jsonLine, plainTable, printLine } from './output.ts'
@@ -24,7 +25,7 @@ export async function configExplain(path: string | undefined, { json }: JsonOpti
   if (json === true) process.stdout.write(jsonLine({ file: config.file ?? null, settings }))
   else {
     const rows = settings.map(({ path: name, value, origin }) => [name, textOf(value), origin])
-    process.stdout.write(plainTable(['SETTING', 'VALUE', 'SOURCE'], rows, Number.POSITIVE_INFINITY))
+    process.stdout.write(plainTable(['SETTING', 'VALUE', 'SOURCE'], rows, wrappedTable))
   }
 }
 
@@ -57,7 +58,7 @@ export async function configDiff(file: string, { json }: JsonOption): Promise<vo
     const rows = changes.map(({ path, before, after, reloadable }) => {
       return [path, textOf(before), textOf(after), reloadable ? 'reload' : 'restart']
     })
-    process.stdout.write(plainTable(['SETTING', 'NOW', 'THEN', 'APPLIED BY'], rows, Number.POSITIVE_INFINITY))
+    process.stdout.write(plainTable(['SETTING', 'NOW', 'THEN', 'APPLIED BY'], rows, wrappedTable))
   }
 }
 

@@ -4,7 +4,7 @@ import { processEnvironment } from '../config/environment.ts'
 import { type BuiltIn, type ConfigFlags, loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { PROVIDERS } from '../providers/index.ts'
-import { type JsonOption, printLine } from './output.ts'
+import { type JsonOption, jsonLine, printLine } from './output.ts'
 
 /** The configuration of this process: its environment, working directory and flags. Throws `ConfigError`. */
 export function loadCliConfig(flags: ConfigFlags = {}): Promise<Config> {
@@ -32,7 +32,7 @@ export async function configCheck(file: string | undefined, { json }: JsonOption
   const checked = file ?? config.file ?? null
   const { CATALOGUE } = await import('../../catalogue/index.ts')
   const hints = unusedProviders(config, CATALOGUE).map(unusedHint)
-  if (json === true) return printLine(JSON.stringify({ file: checked, ok: true, hints }))
+  if (json === true) return void process.stdout.write(jsonLine({ file: checked, ok: true, hints }))
   printLine(`${checked ?? 'The environment'}: ok`)
   for (const hint of hints) printLine(`  → ${hint}`)
 }

@@ -41,7 +41,7 @@ test('credit is granted and shown, by default for the first account, which has i
   assert.match(first.account, /^acc_[0-9A-Za-z]{22}$/)
   assert.deepEqual(first, { account: first.account, balance_usd: 5, held_usd: 0, available_usd: 5 })
   const { code, out, error } = await turnpike('credits', 'grant', '--usd', '0.000000001')
-  assert.deepEqual([code, out, error], [0, `Account ${first.account} has a balance of 5.000000001 USD.\n`, ''])
+  assert.deepEqual([code, out, error], [0, 'Account Default has a balance of 5.000000001 USD.\n', ''])
   const { id, created_at, ...row } = await json('credits', 'grant', '--usd', '12.50', '--note', 'welcome')
   assert.match(id, /^led_[0-9A-Za-z]{22}$/)
   assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -58,7 +58,7 @@ test('credit is granted and shown, by default for the first account, which has i
   })
   const shown = await turnpike('credits', 'show', '--account', first.account)
   const amounts = '17.500000001 USD, 0 USD of it held, 17.500000001 USD available'
-  assert.equal(shown.out, `Account ${first.account} has a balance of ${amounts}.\n`)
+  assert.equal(shown.out, `Account Default has a balance of ${amounts}.\n`)
 })
 
 test('purchases, refunds and debits are created once per idempotency key, and a debit requires a note', async (t) => {
@@ -122,7 +122,7 @@ test('rerate reprices past charges of a model, for one or all accounts, and only
     await creditService.spend(account, { model: 'our-coder', costNanoUsd: 50_000n, createdAt: creditService.clock.now })
     await creditService.spend(account, { model: 'other', costNanoUsd: 50_000n })
   }
-  const rerate = ['credits', 'rerate', '--model', 'coder', '--since', '2026-05-01']
+  const rerate = ['credits', 'rerate', '--model', 'coder', '--from', '2026-05-01']
   const dry = await turnpike(...rerate, '--all-accounts', '--dry-run')
   assert.equal(dry.out, '2 of 2 charges of our-coder would be corrected: 0.00005 USD refunded, 0 USD charged.\n')
   const one = await turnpike(...rerate, '--account', ids[0] ?? '')
@@ -160,8 +160,9 @@ test('unknown objects exit with 1, wrong usage with 2, each with one line that s
     [2, /at most 9 decimals/, 'credits', 'grant', '--usd', '0.0000000001'],
     [2, /100000000/, 'credits', 'grant', '--usd', '100000000.1'],
     [2, /at most 500/, 'credits', 'grant', '--usd', '1', '--note', 'x'.repeat(501)],
+    [2, /--from <time>/, 'credits', 'rerate', '--model', 'our-coder'],
     [2, /ISO 8601/, 'credits', 'rerate', '--model', 'our-coder', '--since', 'yesterday'],
-    [2, /must be after --since/, 'credits', 'rerate', '--model', 'our-coder', ...since, '--until', '2026-01-01'],
+    [2, /--to must be after --from/, 'credits', 'rerate', '--model', 'our-coder', ...since, '--until', '2026-01-01'],
     [
       2,
       /exclude each other/,

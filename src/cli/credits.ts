@@ -23,7 +23,7 @@ import {
   withDatabase,
 } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { note, printLine } from './output.ts'
+import { grouped, jsonLine, plainLine, printLine, progress } from './output.ts'
 
 export interface CreditsEntryOptions extends AccountOption {
   /** Positive. */
@@ -35,7 +35,9 @@ export interface CreditsEntryOptions extends AccountOption {
 export interface CreditsRerateOptions extends AccountOption {
   readonly model: string
   /** Unix milliseconds. */
-  readonly since: number
+  readonly from?: number
+  readonly to?: number
+  readonly since?: number
   readonly until?: number
   readonly allAccounts?: boolean
   readonly dryRun?: boolean
@@ -58,10 +60,11 @@ export async function addCreditEntry(
   const action = kind === 'debit' ? 'credit.taken' : 'credit.given'
   if (!isReplay)
     await auditCommand(context, context.db, { accountId: account.id, action, subject: account.id, details })
-  if (json === true) return JSON.stringify(renderEntry({ ...entry, adjustedAt: undefined }))
+  if (json === true) return jsonLine(renderEntry({ ...entry, adjustedAt: undefined })).trimEnd()
   const balance = dollars(entry.balanceNanoUsd)
-  if (isReplay) return `This idempotency key was used before: account ${account.id} had a balance of ${balance} then.`
-  return `Account ${account.id} has a balance of ${balance}.`
+  const name = plainLine(account.name)
+  if (isReplay) return `This idempotency key was used before: account ${name} had a balance of ${balance} then.`
+  return `Account ${name} has a balance of ${balance}.`
 }
 
 export async function creditsShow({ account: id, json }: AccountOption): Promise<void> {
@@ -71,16 +74,18 @@ export async function creditsShow({ account: id, json }: AccountOption): Promise
     const available = balanceNanoUsd - heldNanoUsd
     if (json === true) {
       const amounts = { balance_usd: usdNumber(balanceNanoUsd), held_usd: usdNumber(heldNanoUsd) }
-      return printLine(JSON.stringify({ account: account.id, ...amounts, available_usd: usdNumber(available) }))
+      return void process.stdout.write(
+        jsonLine({ account: account.id, ...amounts, available_usd: usdNumber(available) }),
+      )
     }
     const limit = remainingNanoUsd === undefined ? ' Its plan is postpaid and has no credit limit.' : ''
     const amounts = `${dollars(balanceNanoUsd)}, ${dollars(heldNanoUsd)} of it held, ${dollars(available)} available`
-    printLine(`Account ${account.id} has a balance of ${amounts}.${limit}`)
+    printLine(`Account ${plainLine(account.name)} has a balance of ${amounts}.${limit}`)
   })
 }
 
 export function dollars(amount: NanoUsd): string {
-  return `${usdText(amount)} USD`
+  return `${grouped(usdText(amount))} USD`
 }
 
 interface PricedModel extends Model {
@@ -90,8 +95,7 @@ interface PricedModel extends Model {
 
 /** Reprices past charges at the current price. Charges at that price stay as they are, so that it is safe to repeat. */
 export async function creditsRerate(options: CreditsRerateOptions): Promise<void> {
-  const period = { start: options.since, end: options.until ?? ALL_TIME.end }
-  if (period.end <= period.start) throw wrongUsage('--until must be after --since.')
+  const period = periodOf(options)
   if (options.allAccounts === true && options.account !== undefined)
     throw wrongUsage('--all-accounts and --account exclude each other.')
   await withDatabase(async (context) => {
@@ -100,17 +104,24 @@ export async function creditsRerate(options: CreditsRerateOptions): Promise<void
     const { id: model } = priced
     const dryRun = options.dryRun === true
     const summaries: RerateSummary[] = []
-    for (const { id: accountId, plan } of await chosenAccounts(context, options)) {
+    for (const { id: accountId, name, plan } of await chosenAccounts(context, options)) {
       const terms = termsOf(plan)
       const sold = soldBy(context.config.plans[plan], priced)
       const { price, priceVersion } = sold
       if (!dryRun) await recordPriceVersions(db, [priced, sold], now())
-      if (options.allAccounts === true && process.stderr.isTTY)
-        note(`${summaries.length} accounts done, now ${accountId}`)
+      if (options.allAccounts === true) progress(`${grouped(summaries.length)} accounts done, now ${name}`)
       summaries.push(await rerate({ db, commit }, { accountId, terms, model, price, priceVersion, period, dryRun }))
     }
     report(addUp(summaries), { ...options, model, priceVersion: priced.priceVersion, dryRun })
   })
+}
+
+function periodOf({ from, to, since, until }: CreditsRerateOptions) {
+  const start = from ?? since
+  if (start === undefined) throw wrongUsage("required option '--from <time>' not specified")
+  const end = to ?? until ?? ALL_TIME.end
+  if (end <= start) throw wrongUsage('--to must be after --from.')
+  return { start, end }
 }
 
 /** At the price of a plan. */
@@ -147,16 +158,16 @@ function report(
   if (json === true) {
     const counts = { charges, corrected, without_usage: withoutUsage, refused }
     const amounts = { charged_usd: usdNumber(charged), refunded_usd: usdNumber(refunded) }
-    printLine(JSON.stringify({ model, price_version: priceVersion, dry_run: dryRun, ...counts, ...amounts }))
+    process.stdout.write(jsonLine({ model, price_version: priceVersion, dry_run: dryRun, ...counts, ...amounts }))
   } else {
     const corrections = dryRun ? 'would be corrected' : 'corrected'
     printLine(
-      `${corrected} of ${charges} charges of ${model} ${corrections}: ${dollars(refunded)} refunded, ${dollars(charged)} charged.`,
+      `${grouped(corrected)} of ${grouped(charges)} charges of ${model} ${corrections}: ${dollars(refunded)} refunded, ${dollars(charged)} charged.`,
     )
-    if (withoutUsage > 0) printLine(`${withoutUsage} skipped: their usage records are past retention.`)
+    if (withoutUsage > 0) printLine(`${grouped(withoutUsage)} skipped: their usage records are past retention.`)
   }
   if (refused > 0)
     throw new Error(
-      `${refused} corrections were rejected because another process made them at the same time. Run the command again.`,
+      `${grouped(refused)} corrections were rejected because another process made them at the same time. Run the command again.`,
     )
 }

@@ -10,7 +10,7 @@ import type { Database } from '../db/schema/schema.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { type AccountId, createIdSource, type IdSource } from '../domain/ids.ts'
 import { ensureFirstAccount } from '../features/accounts/bootstrap.ts'
-import { type Account, type AccountPage, findAccount } from '../features/accounts/queries.ts'
+import { type Account, type AccountPage, findAccountsNamed } from '../features/accounts/queries.ts'
 import { auditWriter } from '../features/audit/log.ts'
 import { type CreditService, createAccountCredit } from '../features/credit/account-credit.ts'
 import { recordPlanAllowances } from '../features/credit/audit/store.ts'
@@ -57,18 +57,32 @@ export async function withDatabase<Result>(
   }
 }
 
-/** Returns the account of `--account`, by default the first one. Throws when it does not exist. */
-export async function chosenAccount(context: CommandContext, id: string | undefined): Promise<Account> {
+/** Returns the account of `--account`, an ID or a name; by default the first one. Throws when it does not exist. */
+export async function chosenAccount(context: CommandContext, named: string | undefined): Promise<Account> {
   const { db, config } = context
-  const chosen = id ?? (await ensureFirstAccount(db, config.accounts.default_plan, context))
-  const account = await findAccount(db, chosen as AccountId)
-  if (account === undefined) throw unknownAccount(chosen)
-  if (id === undefined) await context.credit.read(account) // a new account receives its allowance
+  if (named !== undefined) return accountNamed(db, named)
+  const account = await accountNamed(db, await ensureFirstAccount(db, config.accounts.default_plan, context))
+  await context.credit.read(account) // a new account receives its allowance
   return account
 }
 
-export function unknownAccount(id: string): Error {
-  return new Error(`Account ${id} does not exist. Run 'turnpike accounts list' to see all accounts.`)
+/** Finds an account by its ID or name. Throws where none has it, or several do. */
+export async function accountNamed(db: Kysely<Database>, text: string): Promise<Account> {
+  const [account, ...others] = await findAccountsNamed(db, text)
+  if (account === undefined)
+    throw new Error(`Account ${text} does not exist. Run 'turnpike accounts list' to see all accounts.`)
+  if (others.length === 0) return account
+  throw severalNamed('accounts', text, [account, ...others])
+}
+
+/** @param what Plural, such as `keys`. */
+export function severalNamed(what: string, name: string, found: readonly { readonly id: string }[]): Error {
+  return new Error(`Several ${what} have the name '${name}': ${found.map(({ id }) => id).join(', ')}. Pass an ID.`)
+}
+
+export async function accountNames(db: Kysely<Database>): Promise<ReadonlyMap<AccountId, string>> {
+  const rows = await db.selectFrom('account').select(['id', 'name']).execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
 type Change = Pick<AuditEvent, 'accountId' | 'action' | 'subject' | 'details'>

@@ -270,8 +270,8 @@ test('calls of the last 24 hours count: a key that they show as refused fails th
 `
   const { ok, message, fix } = find(await examine(yaml, { TURNPIKE_DATA_DIR: cwd }), 'providers')
   assert.deepEqual(message.split('\n'), [
-    'good: reachable; last 24 hours: 1200 calls, 3 failed',
-    'refused: reachable; last 24 hours: 1200 calls, 3 failed; last call: Key refused (401)',
+    'good: reachable; last 24 hours: 1,200 calls, 3 failed',
+    'refused: reachable; last 24 hours: 1,200 calls, 3 failed; last call: Key refused (401)',
   ])
   assert.equal(ok, false)
   assert.match(

@@ -24,13 +24,14 @@ import { checkGit, testGitJail } from '../runner/git/self-test.ts'
 import { gitSettings } from '../runner/git/settings.ts'
 import { selfTest } from '../runner/sandbox/self-test.ts'
 import { loadCliConfig, unusedHint, unusedProviders } from './configuration.ts'
-import type { JsonOption } from './output.ts'
+import { grouped, type JsonOption, jsonLine, progress } from './output.ts'
 
 /** `turnpike doctor`: runs every check and suggests fixes; changes nothing. Exit code 1 if a check fails. */
 export async function doctor({ json = false }: JsonOption): Promise<void> {
+  progress('Checking this machine, the database and the providers…')
   const checks = await examine(() => loadCliConfig())
   const ok = checks.every((check) => check.ok)
-  process.stdout.write(json ? `${JSON.stringify({ ok, checks }, null, 2)}\n` : checks.map(renderCheck).join(''))
+  process.stdout.write(json ? jsonLine({ ok, checks }) : checks.map(renderCheck).join(''))
   if (!ok) process.exitCode = 1
 }
 
@@ -72,7 +73,7 @@ async function checkConfiguration({ file, origins, server: { tls } }: Config): P
   const all = Object.values(origins)
   const outside = all.filter((origin) => /^(environment|\.env): /.test(origin)).length
   const source = file ?? 'no file; environment and defaults'
-  const counts = `${all.length - outside} settings of the file, ${outside} of the environment`
+  const counts = `${grouped(all.length - outside)} settings of the file, ${grouped(outside)} of the environment`
   if (all.length === 0) return passed(name, source)
   const hasSecrets = Object.keys(origins).some((path) =>
     /(^|[._])(secret|api_keys?|client_secret|database_url)$/.test(path),
@@ -145,7 +146,7 @@ async function checkDataDirectory(folder: string): Promise<Check> {
     if (!(await stat(nearest)).isDirectory()) return failed(name, `${nearest} is not a folder`, fix)
     await access(nearest, constants.W_OK | constants.X_OK)
     const { bavail, bsize } = await statfs(nearest)
-    const free = `${Math.floor((bavail * bsize) / MEBIBYTE)} MiB free`
+    const free = `${grouped(Math.floor((bavail * bsize) / MEBIBYTE))} MiB free`
     if (bavail * bsize < LEAST_FREE_BYTES) return failed(name, `${folder}: only ${free}`, 'Free disk space.')
     return passed(name, `${folder}: ${nearest === folder ? 'writable' : 'will be created on first start'}, ${free}`)
   } catch (error) {
@@ -252,7 +253,7 @@ function withRecent(result: ProviderResult, recent: RecentCalls | undefined): Pr
   const { calls, failures } = recent
   const problem = currentProblem(recent)
   const now = problem === undefined ? '' : `; last call: ${problem}`
-  const state = `${result.state}; last 24 hours: ${calls} calls, ${failures} failed${now}`
+  const state = `${result.state}; last 24 hours: ${grouped(calls)} calls, ${grouped(failures)} failed${now}`
   if (!isRefused(recent) || result.fix !== undefined) return { ...result, state }
   return { ...result, state, fix: `Check the key and the account of the provider ${result.id}.` }
 }

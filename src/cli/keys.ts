@@ -4,13 +4,19 @@ import type { AccountId, KeyId, TeamId } from '../domain/ids.ts'
 import { ACCOUNT_SCOPES, type ApiKey, isLimited, type KeyRights } from '../features/keys/key.ts'
 import { createKey, findKeysNamed, listKeys, revokeKeys, rotateKey, updateKey } from '../features/keys/queries.ts'
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS, nanoUsdOf, renderKey } from '../features/keys/shapes.ts'
-import { findTeam } from '../features/teams/queries.ts'
 import { parseAddressRange } from '../lib/ip-address.ts'
-import { textTable } from '../lib/table.ts'
 import { parseDurationMs } from '../lib/time.ts'
-import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from './database.ts'
+import {
+  type AccountOption,
+  auditCommand,
+  type CommandContext,
+  chosenAccount,
+  severalNamed,
+  withDatabase,
+} from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { type JsonOption, note, printLine } from './output.ts'
+import { type JsonOption, note, plainLine, plainTable, printPage, printResult } from './output.ts'
+import { teamNamed } from './teams/teams.ts'
 
 export interface KeysCreateOptions extends JsonOption {
   readonly name: string
@@ -51,37 +57,35 @@ export async function keysCreate(options: KeysCreateOptions): Promise<void> {
       })
       return created
     })
-    printLine(options.json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
+    printResult(options, { ...renderKey(key), key: secret }, secret)
   })
 }
 
 async function chosenTeam(
   db: CommandContext['db'],
   accountId: AccountId,
-  id: string | undefined,
+  text: string | undefined,
 ): Promise<TeamId | undefined> {
-  if (id === undefined) return undefined
-  const team = await findTeam(db, { accountId, id: id as TeamId })
-  if (team !== undefined && team.archivedAt === undefined) return team.id
-  throw new Error(`The account has no active team ${id}. Run 'turnpike teams list' to see its teams.`)
+  if (text === undefined) return undefined
+  const team = await teamNamed(db, text, accountId)
+  if (team.archivedAt === undefined) return team.id
+  throw new Error(`Team ${text} is archived. Run 'turnpike teams list' to see all teams.`)
 }
 
 export async function keysList({ account, json }: AccountOption): Promise<void> {
   await withDatabase(async (context) => {
     const { id: accountId } = await chosenAccount(context, account)
     const keys = await listKeys(context.db, accountId, { limit: ALL_KEYS, order: 'desc' })
-    if (json === true) printLine(JSON.stringify({ data: keys.map(renderKey), has_more: false, next_cursor: null }))
+    if (json === true) printPage(keys.map(renderKey))
     else process.stdout.write(keysTable(keys, context.now()))
   })
 }
 
-async function keyNamed(db: CommandContext['db'], text: string): Promise<ApiKey> {
+export async function keyNamed(db: CommandContext['db'], text: string): Promise<ApiKey> {
   const [key, ...others] = await findKeysNamed(db, text)
   if (key === undefined) throw new Error(`Key ${text} does not exist. Run 'turnpike keys list' to see all keys.`)
   if (others.length === 0) return key
-  throw new Error(
-    `Several keys have the name '${text}': ${[key, ...others].map(({ id }) => id).join(', ')}. Pass an ID.`,
-  )
+  throw severalNamed('keys', text, [key, ...others])
 }
 
 interface RotateOptions extends JsonOption {
@@ -90,7 +94,7 @@ interface RotateOptions extends JsonOption {
 }
 
 /** Prints the new secret, which is shown only once, and nothing else. */
-export async function keysRotate(text: string, { overlap, json }: RotateOptions): Promise<void> {
+export async function keysRotate(text: string, { overlap, ...options }: RotateOptions): Promise<void> {
   const overlapMs = readOverlapMs(overlap)
   if (overlapMs > MAX_OVERLAP_SECONDS * 1_000) throw wrongUsage('--overlap: allowed: at most 90d.')
   await withDatabase(async (context) => {
@@ -104,7 +108,7 @@ export async function keysRotate(text: string, { overlap, json }: RotateOptions)
       await auditCommand(context, inside, { accountId, action: 'key.rotated', subject: id, details })
       return rotated
     })
-    printLine(json === true ? JSON.stringify({ ...renderKey(key), key: secret }) : secret)
+    printResult(options, { ...renderKey(key), key: secret }, secret)
     const { previous } = key
     if (previous !== undefined) note(`The secret …${previous.last4} stays valid until ${dateText(previous.until)} UTC.`)
   })
@@ -122,7 +126,7 @@ interface DisableOptions extends JsonOption {
   readonly disabled: boolean
 }
 
-async function setDisabled(text: string, { disabled, json }: DisableOptions): Promise<void> {
+async function setDisabled(text: string, { disabled, ...options }: DisableOptions): Promise<void> {
   await withDatabase(async (context) => {
     const now = context.now()
     const changed = await context.db.transaction().execute(async (inside) => {
@@ -134,7 +138,7 @@ async function setDisabled(text: string, { disabled, json }: DisableOptions): Pr
       await auditCommand(context, inside, { accountId, action, subject: id, details: { name } })
       return after
     })
-    printLine(json === true ? JSON.stringify(renderKey(changed)) : `${disabled ? 'Disabled' : 'Enabled'} ${text}.`)
+    printResult(options, renderKey(changed), `${disabled ? 'Disabled' : 'Enabled'} ${plainLine(changed.name)}.`)
   })
 }
 
@@ -143,7 +147,7 @@ interface RevokeOptions extends JsonOption {
 }
 
 /** Revokes a key. Every process applies it within a second. */
-export async function keysRevoke(text: string, { cascade = true, json }: RevokeOptions = {}): Promise<void> {
+export async function keysRevoke(text: string, { cascade = true, ...options }: RevokeOptions = {}): Promise<void> {
   await withDatabase(async (context) => {
     const { db, now } = context
     const { accountId, id } = await keyNamed(db, text)
@@ -160,8 +164,9 @@ export async function keysRevoke(text: string, { cascade = true, json }: RevokeO
       }
       return revoked
     })
-    const lines = keys.map((key) => `Revoked ${key}.`).join('\n')
-    printLine(json === true ? JSON.stringify({ revoked: keys, disabled_webhooks: webhooks }) : lines)
+    const named = await db.selectFrom('api_key').select(['id', 'name']).where('id', 'in', keys).execute()
+    const lines = named.map(({ id: key, name }) => `Revoked ${plainLine(name)} (${key}).`).join('\n')
+    printResult(options, { revoked: keys, disabled_webhooks: webhooks }, lines)
   })
 }
 
@@ -220,7 +225,7 @@ function keysTable(keys: readonly ApiKey[], now: number): string {
     dateText(key.lastUsedAt).slice(0, 10),
     stateOf(key, now),
   ])
-  return textTable(['ID', 'NAME', 'KEY', 'SCOPES', 'LAST USED', 'STATE'], rows)
+  return plainTable(['ID', 'NAME', 'KEY', 'SCOPES', 'LAST USED', 'STATE'], rows)
 }
 
 function stateOf({ revokedAt, expiresAt, disabledAt }: ApiKey, now: number): string {

@@ -3,7 +3,6 @@ import type { Kysely } from 'kysely'
 import type { Database } from '../db/schema/schema.ts'
 import type { AccountId } from '../domain/ids.ts'
 import { usdNumber } from '../domain/money.ts'
-import { findAccount } from '../features/accounts/queries.ts'
 import { FINDING_KINDS } from '../features/credit/audit/finding.ts'
 import { auditEverything, MAX_LISTED, renderAudit, runAudit } from '../features/credit/audit/run.ts'
 import {
@@ -18,33 +17,42 @@ import {
 } from '../features/credit/audit/store.ts'
 import { type DamagedSpool, type DamageReport, damagedSpools } from '../features/credit/spool/reader.ts'
 import { eventRecorder } from '../features/webhooks/events.ts'
-import { textTable } from '../lib/table.ts'
-import { type CommandContext, unknownAccount, withDatabase } from './database.ts'
-import { grouped, type JsonOption, note, printLine } from './output.ts'
+import { wrappedTable } from '../lib/table.ts'
+import { accountNamed, accountNames, type CommandContext, withDatabase } from './database.ts'
+import {
+  dollars,
+  grouped,
+  type JsonOption,
+  jsonLine,
+  plainTable,
+  printLine,
+  printPage,
+  steadyProgress,
+} from './output.ts'
 
 export interface LedgerAuditOptions extends JsonOption {
-  readonly account?: AccountId
+  /** ID or name. */
+  readonly account?: string
   /** Unix milliseconds. */
+  readonly from?: number
   readonly since?: number
   readonly restart?: boolean
 }
 
 const OPEN_FOR_MS = 86_400_000
-const SHOWN_EVERY_MS = 5_000
 
 /** Recomputes charges and balances. Exit code 1 if there are findings. Resumes an interrupted audit unless `restart`. */
-export async function ledgerAudit({ account, since, restart, json }: LedgerAuditOptions): Promise<void> {
+export async function ledgerAudit({ account, restart, json, ...period }: LedgerAuditOptions): Promise<void> {
   await withDatabase(async (context) => {
     const { db } = context
-    const accountId = account === undefined ? undefined : (await findAccount(db, account))?.id
-    if (account !== undefined && accountId === undefined) throw unknownAccount(account)
-    const scope: AuditScope = { accountId, since }
+    const accountId = account === undefined ? undefined : (await accountNamed(db, account)).id
+    const scope: AuditScope = { accountId, since: period.from ?? period.since }
     if (restart === true) await deleteOpenAudits(db, scope)
     const started = performance.now()
     const audit = await run(context, scope)
     const seconds = (performance.now() - started) / 1000
     const findings = countFindings(audit.progress)
-    if (json === true) printLine(JSON.stringify({ ...(await renderAudit(db, audit)), cursor: undefined }))
+    if (json === true) process.stdout.write(jsonLine({ ...(await renderAudit(db, audit)), cursor: undefined }))
     else await show(context, audit, seconds)
     if (findings > 0) process.exitCode = 1
   })
@@ -66,36 +74,35 @@ async function run(context: CommandContext, scope: AuditScope): Promise<StoredAu
 
 /** Shows progress on a terminal. */
 function showProgress(): (audit: StoredAudit) => void {
-  let shownAt = performance.now()
+  const show = steadyProgress()
   return ({ progress }) => {
-    if (!process.stderr.isTTY || performance.now() - shownAt < SHOWN_EVERY_MS) return
-    shownAt = performance.now()
-    const counts = [progress.accounts, progress.rows, countFindings(progress)].map(grouped)
-    note(`${counts[0]} accounts, ${counts[1]} rows, ${counts[2]} findings`)
+    const { accounts, rows } = progress
+    const findings = grouped(countFindings(progress))
+    show(() => `${grouped(accounts)} accounts, ${grouped(rows)} rows, findings: ${findings}`)
   }
 }
 
 async function show({ db }: CommandContext, audit: StoredAudit, seconds: number): Promise<void> {
-  const { progress } = audit
+  const { rows: rowCount, accounts } = audit.progress
   const findings = await listFindings(db, audit.id, MAX_LISTED)
-  const count = countFindings(progress)
+  const count = countFindings(audit.progress)
   if (findings.length > 0) {
+    const names = await accountNames(db)
     const rows = findings.map(({ accountId, kind, subject, expected, actual }) => [
-      accountId,
+      names.get(accountId) ?? accountId,
       kind,
       subject,
       expected,
       actual,
     ])
-    process.stdout.write(
-      `${textTable(['ACCOUNT', 'FINDING', 'OF', 'EXPECTED', 'ACTUAL'], rows, Number.POSITIVE_INFINITY)}\n`,
-    )
+    const head = ['ACCOUNT', 'FINDING', 'OF', 'EXPECTED', 'ACTUAL']
+    process.stdout.write(`${plainTable(head, rows, wrappedTable)}\n`)
     for (const kind of new Set(findings.map((finding) => finding.kind))) printLine(`${kind}: ${FINDING_KINDS[kind]}`)
-    if (findings.length < count) printLine(`${count - findings.length} more findings are not listed.`)
+    if (findings.length < count) printLine(`${grouped(count - findings.length)} more findings are not listed.`)
     printLine('')
   }
-  const read = `${progress.rows} rows of ${progress.accounts} accounts in ${seconds.toFixed(1)} s`
-  printLine(count === 0 ? `No findings: ${read}.` : `${count} findings: ${read}.`)
+  const read = `${grouped(rowCount)} rows of ${grouped(accounts)} accounts in ${seconds.toFixed(1)} s`
+  printLine(count === 0 ? `No findings: ${read}.` : `${grouped(count)} findings: ${read}.`)
 }
 
 type Undecided = DamageReport['undecided'][number]
@@ -111,7 +118,8 @@ export async function ledgerRecovery({ json }: JsonOption): Promise<void> {
   await withDatabase(async ({ db, config }) => {
     const spools = await damagedSpools(config.data_dir)
     const found = await Promise.all(spools.map((spool) => describe(db, spool)))
-    process.stdout.write(json === true ? `${JSON.stringify({ object: 'list', data: found })}\n` : textOf(found))
+    if (json === true) printPage(found)
+    else process.stdout.write(textOf(found, await accountNames(db)))
   })
 }
 
@@ -144,19 +152,19 @@ async function resolutionOf(db: Kysely<Database>, each: Undecided): Promise<Reso
   return { ...each, state: hold === undefined ? 'released' : 'open', usage_source: null, cost_usd: null }
 }
 
-function textOf(found: readonly Awaited<ReturnType<typeof describe>>[]): string {
+function textOf(found: readonly Awaited<ReturnType<typeof describe>>[], names: ReadonlyMap<AccountId, string>): string {
   if (found.length === 0) return 'No damaged spools.\n'
   return found
     .map(({ path, found_at: at, problems, undecided }) => {
       const head = [`${path}${at === null ? '' : `, found ${at}`}`, ...problems.map((problem) => `  ${problem}`)]
       const rows = undecided.map(({ account, completion, state, usage_source: source, cost_usd: cost }) => [
         completion,
-        account,
+        names.get(account) ?? account,
         state,
         source ?? '',
-        cost === null ? '' : String(cost),
+        cost === null ? '' : dollars(cost),
       ])
-      const table = rows.length === 0 ? '' : textTable(['completion', 'account', 'state', 'usage', 'usd'], rows)
+      const table = rows.length === 0 ? '' : plainTable(['REQUEST', 'ACCOUNT', 'STATE', 'USAGE', 'COST'], rows)
       return `${head.join('\n')}\n${table}`
     })
     .join('\n')

@@ -15,7 +15,7 @@ import { spoolDirectories } from '../features/credit/spool/directory.ts'
 import { loadCliConfig } from './configuration.ts'
 import { dollars } from './credits.ts'
 import { wrongUsage } from './option-values.ts'
-import { type JsonOption, note, printLine, printResult } from './output.ts'
+import { grouped, type JsonOption, printResult, progress, steadyProgress } from './output.ts'
 
 export interface MoveOptions extends JsonOption {
   readonly batch?: number
@@ -55,7 +55,10 @@ function planLines(plan: ReturnType<typeof planMigrations>, dialect: DialectName
 async function migrateAt(location: OpenOptions, dryRun: boolean): Promise<readonly string[]> {
   const { db, close } = await openDatabase(location)
   try {
-    return await (dryRun ? pendingMigrations(db) : applyMigrations(db, Date.now))
+    if (dryRun) return await pendingMigrations(db)
+    const pending = await pendingMigrations(db)
+    if (pending.length > 0) progress(`Applying ${pending.join(', ')}…`)
+    return await applyMigrations(db, Date.now)
   } finally {
     await close()
   }
@@ -69,15 +72,16 @@ export async function moveToPostgres(
   { batch = DEFAULT_BATCH_ROWS, ...options }: MoveOptions,
 ): Promise<void> {
   if (!/^postgres(ql)?:\/\//.test(url)) throw wrongUsage('the target must be a URL that begins with postgres://.')
-  if (batch < 1 || batch > MAX_BATCH_ROWS) throw wrongUsage(`--batch must be 1 to ${MAX_BATCH_ROWS}.`)
+  if (batch < 1 || batch > MAX_BATCH_ROWS) throw wrongUsage(`--batch must be 1 to ${grouped(MAX_BATCH_ROWS)}.`)
   const { data_dir: dataDirectory } = await loadCliConfig()
   const path = databaseFile(dataDirectory)
   if (!existsSync(path)) throw new Error(`The database ${path} does not exist.`)
   const database = openExclusive(path)
   try {
     await assertAtRest(database, dataDirectory)
-    const compared = await moveInto({ url, database, batchRows: batch }, options.json === true ? note : printLine)
-    printResult(options, movedView(path, compared), `${comparedText(compared)}\n\n${nextSteps(path)}`)
+    const { compared, lines } = await moveInto({ url, database, batchRows: batch })
+    const text = [...lines, comparedText(compared), '', nextSteps(path)].join('\n')
+    printResult(options, movedView(path, compared), text)
   } finally {
     database.close()
   }
@@ -97,7 +101,7 @@ async function assertAtRest(database: DatabaseSync, dataDirectory: string): Prom
   const holds = Number(database.prepare('select count(*) as holds from hold').get()?.['holds'])
   const spools = (await spoolDirectories(dataDirectory)).length
   if (holds === 0 && spools === 0) return
-  const what = holds > 0 ? `${holds} requests are unsettled` : 'the spool contains settlements'
+  const what = holds > 0 ? `${grouped(holds)} requests are unsettled` : 'the spool contains settlements'
   throw new Error(
     `${what}, because the gateway did not shut down cleanly. Start it on SQLite again, wait a minute, and stop it with SIGTERM.`,
   )
@@ -109,19 +113,28 @@ interface Move {
   readonly batchRows: number
 }
 
-/** @param progress Prints a line for each table. */
-async function moveInto({ url, database, batchRows }: Move, progress: (line: string) => void): Promise<MovedTables> {
+async function moveInto({ url, database, batchRows }: Move): Promise<Moved> {
   const { db, postgres, close } = await openDatabase({ url })
   try {
     if (postgres === undefined) throw new Error('The target is not PostgreSQL.')
     await applyMigrations(db, Date.now)
+    const lines: string[] = []
     const onMoved = (table: string, rows: number, before: number) => {
-      progress(`moved ${table}: ${rows} rows${before > 0 ? `, ${before} of them in an earlier run` : ''}`)
+      const earlier = before > 0 ? `, ${grouped(before)} of them in an earlier run` : ''
+      lines.push(`moved ${table}: ${grouped(rows)} rows${earlier}`)
     }
-    return await moveDatabase({ database, postgres, batchRows, onMoved })
+    const show = steadyProgress()
+    const onBatch = (table: string, rows: number) => show(() => `moving ${table}: ${grouped(rows)} rows so far`)
+    return { compared: await moveDatabase({ database, postgres, batchRows, onBatch, onMoved }), lines }
   } finally {
     await close()
   }
+}
+
+interface Moved {
+  readonly compared: MovedTables
+  /** One of each table. */
+  readonly lines: readonly string[]
 }
 
 type MovedTables = ReadonlyMap<string, Compared>
@@ -132,7 +145,7 @@ function movedView(path: string, tables: MovedTables) {
 }
 
 function comparedText(tables: MovedTables): string {
-  const rows = (table: string) => tables.get(table)?.rows ?? 0
+  const rows = (table: string) => grouped(tables.get(table)?.rows ?? 0)
   const amount = (table: string, column: string) => dollars(tables.get(table)?.amounts.get(column) ?? 0n)
   return `
 Verified for each account, equal in both databases to the nano-dollar:

@@ -113,11 +113,6 @@ function unlessNegative(time: number | undefined): number | undefined {
   return time !== undefined && time >= 0 ? time : undefined
 }
 
-/** @returns Unix milliseconds. */
-export const parseTime = parserOf(
-  (text) => unlessNegative(parseIsoTime(text)),
-  'an ISO 8601 date or time in UTC, such as 2026-01-31 or 2026-01-31T12:00:00Z',
-)
 /** Parses a time, or how long ago it was. @returns Unix milliseconds. */
 export const parsePastTime = parserOf((text) => {
   const agoMs = parseDurationMs(text)

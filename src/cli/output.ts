@@ -1,6 +1,6 @@
 /** Prints responses of servers for people and scripts, without terminal control sequences. */
 import { isRecord, type Json, textOf } from '../lib/json.ts'
-import { TERMINAL_WIDTH, textTable } from '../lib/table.ts'
+import { textTable } from '../lib/table.ts'
 import { asTyped } from './invocation.ts'
 
 export interface JsonOption {
@@ -32,6 +32,28 @@ export function printResult({ json }: JsonOption, view: object, text: string): v
   else printLine(text)
 }
 
+/** Writes a list as one line of JSON, in the envelope of the API's pages. */
+export function printPage(data: readonly object[]): void {
+  process.stdout.write(jsonLine({ data, has_more: false, next_cursor: null }))
+}
+
+/** Writes a line about long work to standard error, on a terminal only. */
+export function progress(text: string): void {
+  if (process.stderr.isTTY) note(text)
+}
+
+const SHOWN_EVERY_MS = 5_000
+
+/** Like `progress`, for what changes all the time: writes a line every 5 seconds. */
+export function steadyProgress(now: () => number = () => performance.now()): (text: () => string) => void {
+  let shownAt = now()
+  return (text) => {
+    if (now() - shownAt < SHOWN_EVERY_MS) return
+    shownAt = now()
+    progress(text())
+  }
+}
+
 /** Writes a line for people to standard error. */
 export function note(text: string): void {
   process.stderr.write(`${asTyped(plainLine(text))}\n`)
@@ -42,16 +64,14 @@ export function timeText(value: unknown): string {
   return textOf(value).slice(0, 16).replace('T', ' ') || '-'
 }
 
-/** @param width At most; see `textTable`. */
 export function plainTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
-  width: number = TERMINAL_WIDTH,
+  render: typeof textTable = textTable,
 ): string {
-  return textTable(
+  return render(
     header,
     rows.map((row) => row.map(plainLine)),
-    width,
   )
 }
 

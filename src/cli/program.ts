@@ -18,10 +18,10 @@ import {
   parseName,
   parseNote,
   parseOverrun,
+  parsePastTime,
   parsePort,
   parseProcesses,
   parseReason,
-  parseTime,
   parseUsd,
   parseWholeNumber,
   REGIONS,
@@ -86,8 +86,8 @@ function addKeys(program: Command): void {
     .command('create')
     .description('create a key and print it, which is shown only once')
     .requiredOption('--name <name>', 'name of the key', parseName)
-    .option('--account <id>', 'ID of the account (default: the first account)')
-    .option('--team <id>', 'ID of the team that the key belongs to (default: none)')
+    .option('--account <id>', 'ID or name of the account (default: the first account)')
+    .option('--team <id>', 'ID or name of the team that the key belongs to (default: none)')
     .option('--scopes <list>', 'comma-separated scopes (default: all except operator)', parseList)
     .option('--ip-allowlist <list>', 'comma-separated addresses or CIDR blocks that may use the key', parseList)
     .option('--expires-in <duration>', 'lifetime, such as 30d (units s, m, h, d)', parseDurationText)
@@ -103,7 +103,7 @@ function addKeys(program: Command): void {
   keys
     .command('list')
     .description('list the keys of an account')
-    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--account <id>', 'ID or name of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./keys.ts'), 'keysList'))
   addKeyChanges(keys)
@@ -155,21 +155,21 @@ function addAccounts(program: Command): void {
   accounts
     .command('set-plan')
     .description('change the plan of an account')
-    .argument('<id>', 'ID of the account')
+    .argument('<account>', 'ID or name of the account')
     .argument('<plan>', 'name of the plan')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./accounts.ts'), 'accountsSetPlan'))
   accounts
     .command('set-overrun')
     .description('set the overrun cap of an account: how far its balance may fall below zero')
-    .argument('<id>', 'ID of the account')
+    .argument('<account>', 'ID or name of the account')
     .argument('<usd>', 'dollars, or `default` for the overrun cap of its plan', parseOverrun)
     .option('--json', 'print JSON')
     .action(lazily(() => import('./accounts.ts'), 'accountsSetOverrun'))
   accounts
     .command('set-policy')
     .description('replace the data policy of an account; without options: remove it')
-    .argument('<id>', 'ID of the account')
+    .argument('<account>', 'ID or name of the account')
     .addOption(dataCollection())
     .option('--zdr', ZDR)
     .option('--regions <list>', REGIONS, parseList)
@@ -183,16 +183,22 @@ function addCredits(program: Command): void {
   credits
     .command('show')
     .description('show the balance of an account')
-    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--account <id>', 'ID or name of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./credits.ts'), 'creditsShow'))
   credits
     .command('rerate')
     .description('reprice past charges of a model at its current price, with adjusting ledger entries')
     .requiredOption('--model <id>', 'ID of the model', parseName)
-    .requiredOption('--since <time>', 'start of the period, ISO 8601 in UTC', parseTime)
-    .option('--until <time>', 'end of the period, exclusive', parseTime)
-    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option(
+      '--from <time>',
+      'start of the period, required, such as 7d for the last seven days, or ISO 8601',
+      parsePastTime,
+    )
+    .option('--to <time>', 'end of the period, exclusive (default: now)', parsePastTime)
+    .addOption(new Option('--since <time>', 'same as --from').argParser(parsePastTime).hideHelp())
+    .addOption(new Option('--until <time>', 'same as --to').argParser(parsePastTime).hideHelp())
+    .option('--account <id>', 'ID or name of the account (default: the first account)')
     .option('--all-accounts', 'all accounts')
     .option('--dry-run', 'print the changes without applying them')
     .option('--json', 'print JSON')
@@ -204,19 +210,19 @@ function addBudgets(program: Command): void {
   budgets
     .command('list')
     .description('list the budgets of an account and everything in it')
-    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--account <id>', 'ID or name of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./budgets.ts'), 'budgetsList'))
   budgets
     .command('set')
     .description('replace the budgets of an account, team, member, key or tag; without --budget: remove them')
     .addOption(new Option('--level <level>', 'what the budgets limit').choices(BUDGET_LEVELS).default('account'))
-    .option('--subject <id>', 'ID of the team, user or key; of a tag key=value', parseName)
+    .option('--subject <id>', 'ID or name of the team, user or key; of a tag key=value', parseName)
     .option('--budget <usd/window>', 'budget, such as 500/month; may be repeated', parseBudgets)
     .option('--timezone <name>', 'time zone of the windows (default: UTC)', parseName)
     .option('--starts <date>', 'start of the first window (default: windows of the calendar)', parseName)
     .option('--warn', 'only send alerts, do not reject requests')
-    .option('--account <id>', 'ID of the account (default: the first account)')
+    .option('--account <id>', 'ID or name of the account (default: the first account)')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./budgets.ts'), 'budgetsSet'))
   budgets
@@ -244,7 +250,7 @@ function addCreditEntries(credits: Command): void {
       .command(kind)
       .description(CREDIT_ENTRIES[kind])
       .requiredOption('--usd <usd>', 'amount in dollars, at most 9 decimals', parseAmount)
-      .option('--account <id>', 'ID of the account (default: the first account)')
+      .option('--account <id>', 'ID or name of the account (default: the first account)')
       .addOption(kind === 'debit' ? note.argParser(parseReason).makeOptionMandatory() : note.argParser(parseNote))
       .option('--idempotency-key <key>', 'creates one entry, however often the command runs with this key', parseKey)
       .option('--json', 'print the ledger entry as JSON')
@@ -257,8 +263,9 @@ function addLedger(program: Command): void {
   ledger
     .command('audit')
     .description('recompute every charge and balance from tokens and prices; exit code 1 if there are findings')
-    .option('--account <id>', 'ID of the account (default: all accounts)')
-    .option('--since <time>', 'only entries created since this time, ISO 8601 in UTC', parseTime)
+    .option('--account <id>', 'ID or name of the account (default: all accounts)')
+    .option('--from <time>', 'only entries since then, such as 7d for the last seven days, or ISO 8601', parsePastTime)
+    .addOption(new Option('--since <time>', 'same as --from').argParser(parsePastTime).hideHelp())
     .option('--restart', 'start a new audit instead of resuming an interrupted one')
     .option('--json', 'print JSON')
     .action(lazily(() => import('./ledger.ts'), 'ledgerAudit'))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { renderCsv, textTable } from './table.ts'
+import { renderCsv, textTable, wrappedTable } from './table.ts'
 
 /** A reader by the grammar of RFC 4180, which shares nothing with the writer. */
 function readCsv(text: string): string[][] {
@@ -58,6 +58,22 @@ test('a wide table is cut to its width at the widest columns, never at the first
   assert.equal(table.split(id).length, 3)
   assert.match(table, /n…/)
   assert.equal(textTable(['A', 'B'], [['1', 'x'.repeat(200)]], 300).split('\n')[1], `1  ${'x'.repeat(200)}`)
+})
+
+test('a wrapped table has every word, and is as wide as it may be', () => {
+  const words = Array.from({ length: 40 }, (_, number) => `word${number}`)
+  const table = wrappedTable(
+    ['NAME', 'VALUE', 'SOURCE'],
+    [
+      ['a', words.join(' '), 'file'],
+      ['b', 'x'.repeat(150), 'y'.repeat(60)],
+    ],
+  )
+  for (const line of table.split('\n')) assert.ok(line.length <= 100, line)
+  for (const word of words) assert.match(table, new RegExp(`\\b${word}\\b`))
+  assert.deepEqual([table.split('x').length, table.split('y').length], [151, 61])
+  assert.doesNotMatch(table, /…/)
+  assert.equal(wrappedTable(['ID', 'NAME'], [['1', 'short']]), textTable(['ID', 'NAME'], [['1', 'short']]))
 })
 
 test('without rows there is still the header', () => {

@@ -34,21 +34,62 @@ export function textTable(
   width: number = TERMINAL_WIDTH,
 ): string {
   const lines = [header, ...rows]
-  const wanted = header.map((_, column) => lines.reduce((most, line) => Math.max(most, (line[column] ?? '').length), 0))
-  const widths = fitted(wanted, width)
+  return aligned(lines, fitted(widestOf(lines), width, 1))
+}
+
+/**
+ * Renders columns as `textTable` does, but cuts nothing: what is wider than its column continues on the next line, broken
+ * at a space where there is one.
+ */
+export function wrappedTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number = TERMINAL_WIDTH,
+): string {
+  const lines = [header, ...rows]
+  const widths = fitted(widestOf(lines), width, 0)
+  const shown = lines.flatMap((line) => {
+    const cells = widths.map((most, column) => wrapped(line[column] ?? '', most))
+    const height = Math.max(...cells.map(({ length }) => length))
+    return Array.from({ length: height }, (_, at) => cells.map((parts) => parts[at] ?? ''))
+  })
+  return aligned(shown, widths)
+}
+
+function aligned(lines: readonly (readonly string[])[], widths: readonly number[]): string {
   return lines
     .map((line) => line.map((cell, column) => fit(cell, widths[column] ?? 0)).join(GAP))
     .map((line) => `${line.trimEnd()}\n`)
     .join('')
 }
 
-function fitted(wanted: readonly number[], width: number): readonly number[] {
-  const widths = wanted.map((each, column) => (column === 0 ? each : Math.min(each, width)))
+function wrapped(text: string, width: number): readonly string[] {
+  const parts: string[] = []
+  let rest = text
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width)
+    const end = space > 0 ? space : width
+    parts.push(rest.slice(0, end).trimEnd())
+    rest = rest.slice(end).trimStart()
+  }
+  return [...parts, rest]
+}
+
+function widestOf(lines: readonly (readonly string[])[]): readonly number[] {
+  const columns = Math.max(...lines.map(({ length }) => length))
+  return Array.from({ length: columns }, (_, column) =>
+    lines.reduce((most, line) => Math.max(most, (line[column] ?? '').length), 0),
+  )
+}
+
+/** @param from The first column that may become narrower. */
+function fitted(wanted: readonly number[], width: number, from: number): readonly number[] {
+  const widths = wanted.map((each, column) => (column < from ? each : Math.min(each, width)))
   let excess = widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length) - width
   for (; excess > 0; excess--) {
-    const widest = Math.max(...widths.slice(1))
+    const widest = Math.max(...widths.slice(from))
     if (widest <= LEAST_WIDTH) break
-    widths[widths.indexOf(widest, 1)] = widest - 1
+    widths[widths.indexOf(widest, from)] = widest - 1
   }
   return widths
 }

@@ -169,7 +169,7 @@ test('show prints status, cost, branch and summary', async () => {
   assert.match(stdout, /^agent +agt_1\nname +Fix the date\nstatus +completed\n/)
   assert.match(stdout, /\nrepository +acme\/website, from its default branch\n/)
   assert.match(stdout, /\nbranch +turnpike\/agt_1, commit c0ffeec0ffee, pushed\n/)
-  assert.match(stdout, /\nused +1234 tokens, \$0\.0012\nruns +1, the last of 7 steps\n/)
+  assert.match(stdout, /\nused +1,234 tokens, \$0\.0012\nruns +1, the last of 7 steps\n/)
   assert.match(stdout, /\nended +2026-11-20 16:40\n\nIt was the\]0;x month\.\nFixed\.\n$/)
   assert.deepEqual(JSON.parse((await run(['show', AGENT_ID, '--json'])).stdout).id, AGENT_ID)
   const url = 'https://github.com/acme/website/pull/7'

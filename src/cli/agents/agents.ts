@@ -4,6 +4,7 @@ import { styleText } from 'node:util'
 import { isRecord, type Json, textOf } from '../../lib/json.ts'
 import {
   dollars,
+  grouped,
   itemsOf,
   jsonLine,
   note,
@@ -145,7 +146,7 @@ function costOf(agent: Json): string {
 }
 
 function numberText(value: unknown): string {
-  return typeof value === 'number' ? String(value) : '-'
+  return typeof value === 'number' ? grouped(value) : '-'
 }
 
 /* `turnpike agents diff`: unchanged bytes for programs; for terminals coloured, without control sequences. */

@@ -4,7 +4,7 @@
  */
 import { styleText } from 'node:util'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
-import { dollars, plainLine, plainText } from '../output.ts'
+import { dollars, grouped, plainLine, plainText } from '../output.ts'
 import type { Client } from '../remote/client.ts'
 import { readStream, type StreamWatcher } from '../remote/event-stream.ts'
 
@@ -160,7 +160,7 @@ function changesText({ files, insertions, deletions }: AgentEvent['data']): stri
   return `${count(files)} ${files === 1 ? 'file' : 'files'}, +${count(insertions)} -${count(deletions)}`
 }
 
-const count = (value: unknown) => (typeof value === 'number' ? String(value) : '?')
+const count = (value: unknown) => (typeof value === 'number' ? grouped(value) : '?')
 const amount = (value: unknown) => (typeof value === 'number' ? dollars(value) : '?')
 
 /** Truncates a text to `most` UTF-16 units without splitting a character. */

@@ -62,6 +62,52 @@ test('every command that prints a result prints it as JSON with --json', () => {
   assert.deepEqual(without.map(([path]) => path).sort(), Object.keys(WITHOUT_JSON).sort())
 })
 
+test('the help of every command fits 100 columns, and names its options and an example', () => {
+  for (const [path, command] of leaves(program())) {
+    const help: string[] = []
+    command.configureOutput({ writeOut: (text) => void help.push(text), getOutHelpWidth: () => 100 }).outputHelp()
+    const text = help.join('')
+    assert.match(text, /^Examples?:\n {2}\$ turnpike /m, path)
+    for (const line of text.split('\n'))
+      assert.ok(line.length <= 100 || line.includes('$ turnpike'), `${path}: ${line}`)
+    for (const { description } of command.options) assert.notEqual(description, '', path)
+  }
+})
+
+test('a time of every command may be how long ago it is', () => {
+  const found: string[] = []
+  for (const [path, { options }] of leaves(program())) {
+    for (const { flags, long, parseArg } of options.filter((each) => each.flags.endsWith('<time>'))) {
+      if (path === 'budgets raise') continue // lies ahead, and has such a form only
+      found.push(`${path} ${long}`)
+      const times = ['7d', '2h', '2026-11-01', '2026-11-01T12:00:00Z']
+      for (const text of times) assert.equal(typeof parseArg?.(text, undefined), 'number', `${path} ${flags}`)
+    }
+  }
+  for (const each of [
+    'usage --from',
+    'usage --to',
+    'credits rerate --from',
+    'credits rerate --to',
+    'ledger audit --from',
+  ])
+    assert.ok(found.includes(each), each)
+})
+
+test('an account or team is chosen by its name, too', () => {
+  const all = leaves(program()).filter(([path]) => path !== 'usage') // of a server, for operators
+  const texts = all.flatMap(([, command]) => [
+    ...command.options
+      .filter(({ long }) => /^--(account|team)$/.test(long ?? ''))
+      .map(({ description }) => description),
+    ...command.registeredArguments
+      .filter((each) => /^(account|team)$/.test(each.name()))
+      .map((each) => each.description),
+  ])
+  assert.ok(texts.length > 15)
+  for (const text of texts) assert.match(text, /^ID or name /)
+})
+
 test('completion has the commands, options and choices that can follow', () => {
   const texts = (...words: string[]) => candidates(program(), words).map(([text]) => text)
   assert.ok(['serve', 'keys', 'completion'].every((name) => texts('').includes(name)))

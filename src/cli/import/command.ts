@@ -17,9 +17,10 @@ import { auditWriter } from '../../features/audit/log.ts'
 import { createBudgets } from '../../features/credit/budgets/store.ts'
 import { FULL_ACCESS, insertKey } from '../../features/keys/queries.ts'
 import { insertTeam } from '../../features/teams/queries.ts'
+import { wrappedTable } from '../../lib/table.ts'
 import { builtIn } from '../configuration.ts'
 import { auditCommand, type CommandContext, chosenAccount, commandOrigin, withDatabase } from '../database.ts'
-import { jsonLine, note, plainTable } from '../output.ts'
+import { grouped, jsonLine, note, plainTable } from '../output.ts'
 import {
   IMPORTED_SCOPES,
   type ImportDraft,
@@ -153,19 +154,22 @@ function report({ findings, keys, teams, entries }: ImportDraft, applied: Applie
       plainTable(
         ['', 'WHAT', 'RESULT'],
         rows.map(({ subject, text, advice = '' }) => ['', subject, `${text} ${advice}`.trim()]),
-        Number.POSITIVE_INFINITY, // the advice is nowhere else
+        wrappedTable, // the advice is nowhere else
       ),
     )
   }
   if (applied !== undefined) {
-    const { existing } = applied
-    note(
-      `Applied: ${applied.keys} keys, ${applied.teams} teams, ${applied.entries} opening entries; ${existing} existed.`,
-    )
+    const existing = grouped(applied.existing)
+    note(`Applied: ${countsText(applied, ', ')}; ${existing} existed.`)
   } else if (keys.length + teams.length + entries.length > 0) {
-    const counts = `${keys.length} keys, ${teams.length} teams and ${entries.length} opening entries`
+    const counts = countsText({ keys: keys.length, teams: teams.length, entries: entries.length }, ' and ')
     note(`${counts} are not in the database yet: repeat the command with --apply.`)
   }
+}
+
+/** @param last Before the last count. */
+function countsText({ keys, teams, entries }: Omit<Applied, 'existing'>, last: string): string {
+  return `${grouped(keys)} keys, ${grouped(teams)} teams${last}${grouped(entries)} opening entries`
 }
 
 /* Writes the keys, teams and opening entries of an import into the database. Repeating it changes nothing. */

@@ -20,7 +20,7 @@ export function addImport(program: Command): void {
       .argument('<file>', 'the file to read')
       .option('--output <file>', 'write the configuration to a new file (default: standard output)')
       .option('--apply', 'write keys, teams and opening entries into the database; safe to repeat')
-      .option('--account <id>', 'ID of the account that receives them (default: the first account)')
+      .option('--account <id>', 'ID or name of the account that receives them (default: the first account)')
       .option('--json', 'print the report as JSON')
   source('litellm', "import LiteLLM's config.yaml, and its keys, teams and spending")
     .option('--database-url <url>', "address of LiteLLM's PostgreSQL database, which is only read")

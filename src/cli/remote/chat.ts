@@ -6,7 +6,7 @@ import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { createSseDecoder } from '../../protocols/framing.ts'
 import type { Frame } from '../../protocols/protocol.ts'
 import { wrongUsage } from '../option-values.ts'
-import { dollars, plainText } from '../output.ts'
+import { dollars, grouped, plainText } from '../output.ts'
 import { firstForChat } from './account.ts'
 import { type Client, clientOf } from './client.ts'
 import { errorTextOf } from './http.ts'
@@ -173,7 +173,7 @@ function summary({ finishReason, promptTokens, completionTokens, costUsd }: Answ
   if (finishReason === undefined) parts.push('stopped')
   if (finishReason === 'length') parts.push('truncated at the output limit')
   if (finishReason === 'content_filter') parts.push('blocked by a content filter')
-  if (promptTokens !== undefined) parts.push(`${promptTokens} + ${completionTokens ?? 0} tokens`)
+  if (promptTokens !== undefined) parts.push(`${grouped(promptTokens)} + ${grouped(completionTokens ?? 0)} tokens`)
   if (costUsd !== undefined) parts.push(dollars(costUsd))
   return parts.join(', ')
 }

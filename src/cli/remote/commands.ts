@@ -15,7 +15,6 @@ import {
   parseReceiver,
   parseRepository,
   parseServerUrl,
-  parseTime,
   parseVariable,
   parseWebhookId,
   parseWholeNumber,
@@ -68,8 +67,8 @@ function addReports(program: Command): void {
     .description('show usage and remaining credit (default: the current month)')
     .option('--from <time>', 'start of the period, such as 7d for the last seven days, or ISO 8601', parsePastTime)
     .option('--to <time>', 'end of the period, exclusive (default: now)', parsePastTime)
-    .addOption(new Option('--period-start <time>', 'same as --from').argParser(parseTime).hideHelp())
-    .addOption(new Option('--period-end <time>', 'same as --to').argParser(parseTime).hideHelp())
+    .addOption(new Option('--period-start <time>', 'same as --from').argParser(parsePastTime).hideHelp())
+    .addOption(new Option('--period-end <time>', 'same as --to').argParser(parsePastTime).hideHelp())
     .addOption(new Option('--group-by <what>', 'group the totals by').choices(USAGE_GROUPS))
     .option('--account <id>', 'ID of an account, or all, for operators (default: your own account)', parseName)
     .option('--json', 'print JSON')

@@ -13,10 +13,16 @@ import {
 } from '../../features/teams/queries.ts'
 import { renderMember, renderTeam } from '../../features/teams/routes.ts'
 import { settingsColumns, type Team } from '../../features/teams/team.ts'
-import { textTable } from '../../lib/table.ts'
-import { type AccountOption, auditCommand, type CommandContext, chosenAccount, withDatabase } from '../database.ts'
+import {
+  type AccountOption,
+  auditCommand,
+  type CommandContext,
+  chosenAccount,
+  severalNamed,
+  withDatabase,
+} from '../database.ts'
 import { wrongUsage } from '../option-values.ts'
-import { type JsonOption, printLine, printResult } from '../output.ts'
+import { type JsonOption, plainLine, plainTable, printPage, printResult } from '../output.ts'
 
 interface SettingsOptions {
   readonly models?: string[]
@@ -56,21 +62,22 @@ export async function teamsCreate(options: TeamsCreateOptions): Promise<void> {
 }
 
 /** Changes what the options name. */
-export async function teamsUpdate(id: string, options: TeamsUpdateOptions): Promise<void> {
+export async function teamsUpdate(named: string, options: TeamsUpdateOptions): Promise<void> {
   const { name } = options
   const settings = { ...readSettings(options), ...(name !== undefined && { name: name.trim() }) }
   if (Object.keys(settings).length === 0) throw wrongUsage('name at least one setting to change.')
   await withDatabase(async (context) => {
     const team = await context.db.transaction().execute(async (inside) => {
-      const before = await requireTeam(inside, id)
+      const before = await teamNamed(inside, named)
+      const { id } = before
       const after = await updateTeam(inside, before, settingsColumns({ ...before, ...settings }), context.now())
-      if (after === undefined) throw new Error(`Team ${id} is archived.`)
+      if (after === undefined) throw new Error(`Team ${named} is archived.`)
       const { accountId } = after
       const details = { name: after.name }
       await auditCommand(context, inside, { accountId, action: 'team.changed', subject: id, details })
       return after
     })
-    printResult(options, renderTeam(team), `Changed ${id}.`)
+    printResult(options, renderTeam(team), `Changed ${plainLine(team.name)}.`)
   })
 }
 
@@ -109,32 +116,32 @@ export async function teamsList({ account, json }: AccountOption): Promise<void>
       endpoints.join(',') || 'all',
       archivedAt === undefined ? 'active' : 'archived',
     ])
-    process.stdout.write(textTable(['ID', 'NAME', 'MODELS', 'ENDPOINTS', 'STATE'], rows))
+    process.stdout.write(plainTable(['ID', 'NAME', 'MODELS', 'ENDPOINTS', 'STATE'], rows))
   })
 }
 
 /** Its keys stop in every process within a second. */
-export async function teamsArchive(id: string, options: JsonOption): Promise<void> {
+export async function teamsArchive(named: string, options: JsonOption): Promise<void> {
   await withDatabase(async (context) => {
     const time = context.now()
     const team = await context.db.transaction().execute(async (inside) => {
-      const archived = await updateTeam(inside, await requireTeam(inside, id), { archived_at: time }, time)
-      if (archived === undefined) throw new Error(`Team ${id} is already archived.`)
-      const { accountId, name } = archived
+      const archived = await updateTeam(inside, await teamNamed(inside, named), { archived_at: time }, time)
+      if (archived === undefined) throw new Error(`Team ${named} is already archived.`)
+      const { accountId, id, name } = archived
       await auditCommand(context, inside, { accountId, action: 'team.archived', subject: id, details: { name } })
       return archived
     })
-    printResult(options, renderTeam(team), `Archived ${id}.`)
+    printResult(options, renderTeam(team), `Archived ${plainLine(team.name)}.`)
   })
 }
 
-export async function teamsMembers(id: string, { json }: JsonOption): Promise<void> {
+export async function teamsMembers(named: string, { json }: JsonOption): Promise<void> {
   await withDatabase(async (context) => {
-    const team = await requireTeam(context.db, id)
+    const team = await teamNamed(context.db, named)
     const members = await listTeamMembers(context.db, team, { ...ALL, after: undefined })
     if (json === true) return printPage(members.map(renderMember))
     const rows = members.map(({ userId, email, role, byGroup }) => [userId, email, role, byGroup ? 'group' : 'hand'])
-    process.stdout.write(textTable(['USER', 'E-MAIL', 'ROLE', 'ADDED BY'], rows))
+    process.stdout.write(plainTable(['USER', 'E-MAIL', 'ROLE', 'ADDED BY'], rows))
   })
 }
 
@@ -143,54 +150,68 @@ interface AddOptions extends JsonOption {
 }
 
 /** @param who ID or e-mail address of a member of the account. */
-export async function teamsAdd(id: string, who: string, { role, ...options }: AddOptions): Promise<void> {
-  const userId = await changeMember({ id, who, action: 'team.member_added', role })
-  const view = { id: userId, object: 'team_member', team_id: id, role }
-  printResult(options, view, `${who} is ${role} of ${id}.`)
+export async function teamsAdd(named: string, who: string, { role, ...options }: AddOptions): Promise<void> {
+  const { userId, team } = await changeMember({ named, who, action: 'team.member_added', role })
+  const view = { id: userId, object: 'team_member', team_id: team.id, role }
+  printResult(options, view, `${who} is ${role} of ${plainLine(team.name)}.`)
 }
 
-export async function teamsRemove(id: string, who: string, options: JsonOption): Promise<void> {
-  const userId = await changeMember({ id, who, action: 'team.member_removed', role: undefined })
-  const view = { id: userId, object: 'team_member', team_id: id, deleted: true }
-  printResult(options, view, `Removed ${who} from ${id}.`)
+export async function teamsRemove(named: string, who: string, options: JsonOption): Promise<void> {
+  const { userId, team } = await changeMember({ named, who, action: 'team.member_removed', role: undefined })
+  const view = { id: userId, object: 'team_member', team_id: team.id, deleted: true }
+  printResult(options, view, `Removed ${who} from ${plainLine(team.name)}.`)
 }
 
 interface MemberChange {
-  readonly id: string
+  /** ID or name of the team. */
+  readonly named: string
   readonly who: string
   readonly action: string
   /** Undefined: they are removed. */
   readonly role: TeamRole | undefined
 }
 
-async function changeMember({ id, who, action, role }: MemberChange): Promise<UserId> {
+async function changeMember({ named, who, action, role }: MemberChange) {
   return withDatabase(async (context) => {
-    const team = await requireTeam(context.db, id)
-    const { accountId } = team
+    const team = await teamNamed(context.db, named)
+    const { accountId, id } = team
     const userId = await memberNamed(context, accountId, who)
     await context.db.transaction().execute(async (inside) => {
       const now = context.now()
       if (role !== undefined) await putTeamMember(inside, { team, userId, role, byGroup: false }, now)
-      else if (!(await removeTeamMember(inside, { team, userId }, now))) throw new Error(`${who} is not in ${id}.`)
+      else if (!(await removeTeamMember(inside, { team, userId }, now))) throw new Error(`${who} is not in ${named}.`)
       const details = { user: userId, ...(role !== undefined && { role }) }
       await auditCommand(context, inside, { accountId, action, subject: id, details })
     })
-    return userId
+    return { userId, team }
   })
 }
 
-async function requireTeam(db: CommandContext['db'], id: string): Promise<Team> {
-  const row = await db
+/**
+ * Finds a team by its ID, else an active one by its name. Throws where none has it, or several do.
+ * @param within Undefined: in all accounts.
+ */
+export async function teamNamed(db: CommandContext['db'], text: string, within?: AccountId): Promise<Team> {
+  const rows = await db
     .selectFrom('team')
-    .select('account_id')
-    .where('id', '=', id as TeamId)
-    .executeTakeFirst()
-  const team = row && (await findTeam(db, { accountId: row.account_id, id: id as TeamId }))
-  if (team === undefined) throw new Error(`Team ${id} does not exist. Run 'turnpike teams list' to see all teams.`)
+    .select(['id', 'account_id'])
+    .where((is) => is('id', '=', text as TeamId).or(is('name', '=', text).and('archived_at', 'is', null)))
+    .$if(within !== undefined, (query) => query.where('account_id', '=', within as AccountId))
+    .execute()
+  const byId = rows.filter(({ id }) => id === text)
+  const [row, ...others] = byId.length > 0 ? byId : rows
+  if (others.length > 0) throw severalNamed('teams', text, rows)
+  const team = row && (await findTeam(db, { accountId: row.account_id, id: row.id }))
+  if (team === undefined) throw new Error(`Team ${text} does not exist. Run 'turnpike teams list' to see all teams.`)
   return team
 }
 
-async function memberNamed({ db }: CommandContext, accountId: AccountId, who: string): Promise<UserId> {
+/** Finds a member of an account by ID or e-mail address. */
+export async function memberNamed(
+  { db }: Pick<CommandContext, 'db'>,
+  accountId: AccountId,
+  who: string,
+): Promise<UserId> {
   const rows = await db
     .selectFrom('member')
     .innerJoin('person', 'person.id', 'member.user_id')
@@ -199,7 +220,7 @@ async function memberNamed({ db }: CommandContext, accountId: AccountId, who: st
     .where((is) => is('member.user_id', '=', who as UserId).or('person.email', '=', who))
     .execute()
   const [row, another] = rows
-  if (row === undefined) throw new Error(`The account of the team has no member '${who}'.`)
+  if (row === undefined) throw new Error(`The account has no member '${who}'.`)
   if (another !== undefined) throw new Error(`Several members have the address '${who}'; name one by ID.`)
   return row.user_id
 }
@@ -208,8 +229,4 @@ function readEndpoint(name: string): TeamEndpoint {
   const endpoint = TEAM_ENDPOINTS.find((candidate) => candidate === name)
   if (endpoint !== undefined) return endpoint
   throw wrongUsage(`--endpoints: unknown endpoint '${name}'. Allowed: ${TEAM_ENDPOINTS.join(', ')}.`)
-}
-
-function printPage(data: readonly object[]): void {
-  printLine(JSON.stringify({ data, has_more: false, next_cursor: null }))
 }

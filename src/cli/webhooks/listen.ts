@@ -9,7 +9,7 @@ import { mintWebhookSecret, signWebhook, webhookKey } from '../../domain/webhook
 import { DEADLINE_MS, post } from '../../features/webhooks/deliver/attempt.ts'
 import { isRecord, parseJson, textOf } from '../../lib/json.ts'
 import { wrongUsage } from '../option-values.ts'
-import { jsonLine, note, plainLine } from '../output.ts'
+import { grouped, jsonLine, note, plainLine } from '../output.ts'
 import {
   configFolder,
   isOpenToOthers,
@@ -185,10 +185,11 @@ function failureTextOf({ status, error, text }: Receipt): string {
 }
 
 function summaryOf({ events, delivered, failed }: Counts, isForwarding: boolean): string {
-  const received = `${events} ${events === 1 ? 'event' : 'events'}`
+  const received = `${grouped(events)} ${events === 1 ? 'event' : 'events'}`
   if (!isForwarding || events === 0) return `${received}.`
   const inFlight = events - delivered - failed
-  return `${received}: ${delivered} delivered, ${failed} failed${inFlight === 0 ? '' : `, ${inFlight} in flight`}.`
+  const pending = inFlight === 0 ? '' : `, ${grouped(inFlight)} in flight`
+  return `${received}: ${grouped(delivered)} delivered, ${grouped(failed)} failed${pending}.`
 }
 
 /** Returns the local time, as in the receiver's log. */

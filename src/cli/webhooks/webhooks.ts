@@ -1,7 +1,7 @@
 /** `turnpike webhooks`: manages endpoints, lists and resends deliveries, and sends test events. */
 import { type Json, textOf } from '../../lib/json.ts'
 import { wrongUsage } from '../option-values.ts'
-import { itemsOf, jsonLine, note, plainLine, plainTable, print, recordOf, timeText } from '../output.ts'
+import { grouped, itemsOf, jsonLine, note, plainLine, plainTable, print, recordOf, timeText } from '../output.ts'
 import { type Client, clientOf, RefusedError } from '../remote/client.ts'
 import type { RemoteOptions } from '../remote/target.ts'
 
@@ -169,6 +169,6 @@ async function resendFailed({ webhook, failedSince }: Failed, options: ResendOpt
   const answer = recordOf(await client.send('POST', `/webhooks/${webhook}/redeliver`, { failed_since: since }))
   if (options.json === true) return print(jsonLine(answer))
   const count = typeof answer['redelivered'] === 'number' ? answer['redelivered'] : 0
-  await print(`${count} ${count === 1 ? 'delivery is' : 'deliveries are'} queued again for ${webhook}.\n`)
+  await print(`${grouped(count)} ${count === 1 ? 'delivery is' : 'deliveries are'} queued again for ${webhook}.\n`)
   if (count >= MOST_AT_ONCE) note('There may be more: run the command again.')
 }

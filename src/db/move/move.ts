@@ -25,6 +25,8 @@ export interface MoveInput {
   readonly postgres: Postgres
   /** Rows of a transaction, at most. */
   readonly batchRows: number
+  /** Called after each transaction; `rows` of the table are moved so far. */
+  readonly onBatch: (table: string, rows: number) => void
   /** Called when all rows of a table were moved; `before` of them by an interrupted move. */
   readonly onMoved: (table: string, rows: number, before: number) => void
 }
@@ -44,7 +46,7 @@ export async function moveDatabase(input: MoveInput): Promise<ReadonlyMap<string
   return compared
 }
 
-async function moveTable({ database, postgres, batchRows }: MoveInput, table: Table) {
+async function moveTable({ database, postgres, batchRows, onBatch }: MoveInput, table: Table) {
   const { last: after, rows: before } = await readProgress(postgres, table.name)
   const names = table.columns.map(({ name }) => `"${name}"`).join(', ')
   const insert = `insert into "${table.name}" (${names})
@@ -59,6 +61,7 @@ async function moveTable({ database, postgres, batchRows }: MoveInput, table: Ta
       throw interrupted(table, error)
     }
     rows += count
+    onBatch(table.name, rows)
   }
   return { rows, before }
 }

@@ -65,6 +65,14 @@ export async function findAccount(db: Kysely<Database>, id: AccountId): Promise<
   return row === undefined ? undefined : toAccount(row)
 }
 
+/** Finds an account by its ID; where none has it, all with this name. */
+export async function findAccountsNamed(db: Kysely<Database>, text: string): Promise<readonly Account[]> {
+  const byId = await findAccount(db, text as AccountId)
+  if (byId !== undefined) return [byId]
+  const rows = await db.selectFrom('account').selectAll().where('name', '=', text).orderBy('id').execute()
+  return rows.map(toAccount)
+}
+
 export interface AccountChange {
   readonly id: AccountId
   /** Absent: unchanged. The plan's name is not checked. */
