@@ -131,6 +131,57 @@ view('a run is stopped, and what it cost until then is metered', async (page) =>
   assert.ok(row.cost_usd > 0 && row.completion_tokens < 4000, JSON.stringify(row))
 })
 
+/** Adds to `raw` each state of the running answer in which marks of Markdown were seen as text. */
+const WATCH_MARKS = `{
+  globalThis.raw = []
+  new MutationObserver(() => {
+    const text = document.querySelector('main [aria-busy=true]')?.innerText ?? ''
+    if (/\`\`|^#|\\|/m.test(text)) raw.push(text)
+  }).observe(document.querySelector('main'), { childList: true, subtree: true, characterData: true })
+}`
+
+view(
+  'a stream is Markdown while it runs: fences and tables that are not closed yet, and nothing that runs',
+  async (page) => {
+    await visit(page, `?models=${SIMULATOR}`)
+    await say(page, 'simulate: say The renderer is **loaded**.')
+    await column(page, 1).locator('strong', { hasText: 'loaded' }).waitFor()
+    await ended(page).waitFor()
+    await page.evaluate(WATCH_MARKS)
+    const said = [
+      '## Two heads',
+      'Some **bold** text, [a link](https://example.com/) and [none](javascript:alert(1)), <img src=x onerror=alert(1)>',
+      '',
+      '| left | right |',
+      '|------|-------|',
+      '| one | two |',
+      '',
+      '```ts',
+      'const half = 1',
+      'const never = 2',
+      '```',
+    ]
+    const tokens = 107
+    await say(
+      page,
+      [...said.map((line) => `simulate: say ${line}`), `simulate: stall ${tokens}`, 'simulate: pace 5'].join('\n'),
+    )
+    const running = page.locator('main [aria-busy=true]').last()
+    await running.getByRole('group', { name: 'ts code' }).getByText('const half').waitFor()
+    assert.deepEqual(await running.locator('th, td').allInnerTexts(), ['left', 'right', 'one', 'two'])
+    await running.getByRole('heading', { name: 'Two heads' }).waitFor()
+    await running.locator('strong', { hasText: 'bold' }).waitFor()
+    assert.deepEqual(
+      await running.locator('a, img').evaluateAll((all) => all.map((each) => each.getAttribute('href'))),
+      ['https://example.com/'],
+    )
+    assert.deepEqual(await page.evaluate('globalThis.raw'), [])
+    await button(running, 'Stop').click()
+    await page.getByText('Tokens generated until then are billed.').waitFor()
+    assert.match(await column(page, 1).getByRole('group', { name: 'ts code' }).innerText(), /^const half/)
+  },
+)
+
 view('a run can be of a team, whose usage it is then', async (page) => {
   const token = await dashboard.ownerToken()
   await visit(page, `?models=${SIMULATOR}`)

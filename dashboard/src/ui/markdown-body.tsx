@@ -4,15 +4,18 @@
  */
 import type { Element, ElementContent } from 'hast'
 import { Square, SquareCheckBig } from 'lucide-react'
-import { memo, type ReactNode } from 'react'
+import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
+import { growingBlocks } from '../lib/growing-markdown.ts'
 import { safeLink } from '../lib/visible-text.ts'
 import { classNames } from './class-names.ts'
 import { CodeBlock } from './code.tsx'
 
 export interface MarkdownProps {
   readonly text: string
+  /** More of it comes: of what is there, only the last block is rendered again. */
+  readonly isGrowing?: boolean | undefined
   readonly className?: string | undefined
 }
 
@@ -65,15 +68,47 @@ const COMPONENTS: Components = {
   sup: ({ children }) => <sup>{children}</sup>,
 }
 
-export const MarkdownBody = memo(function MarkdownBody({ text, className }: MarkdownProps) {
+export function MarkdownBody({ text, isGrowing = false, className }: MarkdownProps) {
+  const paced = usePacedText(text, isGrowing)
+  const blocks = isGrowing ? growingBlocks(paced) : [text]
   return (
     <div className={classNames('break-words text-ink', className)}>
-      <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={(address) => safeLink(address)}>
-        {text}
-      </ReactMarkdown>
+      {blocks.map((block, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end
+        <Block key={index} text={block} />
+      ))}
     </div>
   )
+}
+
+const Block = memo(function Block({ text }: { readonly text: string }) {
+  return (
+    <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={(address) => safeLink(address)}>
+      {text}
+    </ReactMarkdown>
+  )
 })
+
+/** A long list or table takes more than a frame to render: for three times as long as that the page is left alone. */
+const PAUSE_PER_RENDERING = 3
+
+/** The text as it grows, or as it was a moment ago where each rendering takes long. */
+function usePacedText(text: string, isGrowing: boolean): string {
+  const [paced, setPaced] = useState(text)
+  const next = useRef(0)
+  const began = performance.now()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measures what a new text takes, nothing else
+  useLayoutEffect(() => {
+    const now = performance.now()
+    next.current = now + (now - began) * PAUSE_PER_RENDERING
+  }, [paced])
+  useEffect(() => {
+    if (!isGrowing || text === paced) return undefined
+    const timer = setTimeout(() => setPaced(text), next.current - performance.now())
+    return () => clearTimeout(timer)
+  }, [text, paced, isGrowing])
+  return paced
+}
 
 function TextLink({ href, children }: { readonly href: string | undefined; readonly children: ReactNode }) {
   if (href === undefined) return <span>{children}</span>

@@ -4,7 +4,7 @@ import { formatCount, formatMs, formatUsd } from '../../lib/format.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { Button, LinkButton, Spinner } from '../../ui/button.tsx'
 import { CopyableId, CopyButton } from '../../ui/copy.tsx'
-import { Markdown } from '../../ui/markdown.tsx'
+import { loadMarkdown, Markdown } from '../../ui/markdown.tsx'
 import type { AnswerItem, ToolAnswer } from './conversation.ts'
 import { figuresOf, isLive, type Run, type Usage } from './run.ts'
 import { ToolCalls } from './tool-calls.tsx'
@@ -75,6 +75,7 @@ export function AnswerView({ answer, isLast, canRun, onStop, onRetry, onToolAnsw
 }
 
 function Waiting() {
+  useEffect(() => void loadMarkdown(), [])
   return (
     <p className="flex items-center gap-2 text-sm text-soft">
       <Spinner /> Waiting for the first token
@@ -82,7 +83,7 @@ function Waiting() {
   )
 }
 
-/** Longer texts stay plain: to read Markdown out of them would hold the page up. */
+/** What comes after as many characters stays plain: to read Markdown out of it would hold the page up. */
 const MAX_MARKDOWN = 100_000
 
 const AnswerText = memo(function AnswerText({
@@ -92,8 +93,14 @@ const AnswerText = memo(function AnswerText({
   readonly text: string
   readonly isLive: boolean
 }) {
-  if (live || text.length > MAX_MARKDOWN) return <div className="break-words whitespace-pre-wrap text-ink">{text}</div>
-  return <Markdown text={text} className="min-w-0" />
+  const isLong = text.length > MAX_MARKDOWN
+  const end = isLong ? text.lastIndexOf('\n', MAX_MARKDOWN) + 1 || MAX_MARKDOWN : text.length
+  return (
+    <>
+      <Markdown text={text.slice(0, end)} isGrowing={live} className="min-w-0" />
+      {isLong && <div className="break-words whitespace-pre-wrap text-ink">{text.slice(end)}</div>}
+    </>
+  )
 })
 
 function Reasoning({ text, isThinking }: { readonly text: string; readonly isThinking: boolean }) {
