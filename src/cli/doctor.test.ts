@@ -255,6 +255,7 @@ test('calls of the last 24 hours count: a key that they show as refused fails th
   const { db, close } = await openDatabase({ path: join(cwd, 'turnpike.db') })
   await migrate(db, Date.now)
   const now = Date.now()
+  const at = new Date(now).toISOString()
   const failure = { last_failure_outcome: 'credentials', last_failure_status: 401, last_failure_model: 'm' }
   const counts = { hour: Math.floor(now / 3_600_000), calls: 1_200, failures: 3, ...failure, last_failure_at: now }
   const rows = [
@@ -270,8 +271,8 @@ test('calls of the last 24 hours count: a key that they show as refused fails th
 `
   const { ok, message, fix } = find(await examine(yaml, { TURNPIKE_DATA_DIR: cwd }), 'providers')
   assert.deepEqual(message.split('\n'), [
-    'good: reachable; last 24 hours: 1,200 calls, 3 failed',
-    'refused: reachable; last 24 hours: 1,200 calls, 3 failed; last call: Key refused (401)',
+    `good: reachable; last 24 hours: healthy, 1,200 calls, 3 failed; last failure: Key refused (401), ${at}`,
+    `refused: reachable; last 24 hours: down, 1,200 calls, 3 failed; last call: Key refused (401), ${at}`,
   ])
   assert.equal(ok, false)
   assert.match(

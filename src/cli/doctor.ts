@@ -16,7 +16,14 @@ import { endingPrices, priceEndText } from '../domain/model.ts'
 import type { ProviderProbe } from '../domain/provider-status.ts'
 import { checkRedis } from '../features/limits/redis.ts'
 import { buildModelBook } from '../features/models/book.ts'
-import { currentProblem, isRefused, type RecentCalls, recentCalls } from '../features/providers/recent-calls.ts'
+import {
+  currentProblem,
+  failureName,
+  healthOfCalls,
+  isRefused,
+  type RecentCalls,
+  recentCalls,
+} from '../features/providers/recent-calls.ts'
 import { probeProvider } from '../gateway/upstream/probe.ts'
 import { readCertificate } from '../http/listener.ts'
 import { resolveProvider } from '../providers/index.ts'
@@ -220,7 +227,7 @@ async function checkPort({ host, port }: Config['server']): Promise<Check> {
  * Checks for each provider that it has a key, responds, and accepts the key, now and in the calls of the last 24 hours.
  * Mentions those that no model is routed to; that does not fail the check.
  */
-async function checkProviders(config: Config): Promise<Check> {
+export async function checkProviders(config: Config): Promise<Check> {
   const name = 'providers'
   const recent = await withDatabase(config, (db) => recentCalls(db, Date.now()))
   const results = await Promise.all(
@@ -247,15 +254,22 @@ interface ProviderResult {
   readonly fix?: string
 }
 
-/** Adds the calls of the last 24 hours, as `GET /v1/admin/providers` has them. */
+/** Adds the health by the calls of the last 24 hours, as `GET /v1/admin/providers` and the dashboard have it. */
 function withRecent(result: ProviderResult, recent: RecentCalls | undefined): ProviderResult {
   if (recent === undefined) return result
   const { calls, failures } = recent
-  const problem = currentProblem(recent)
-  const now = problem === undefined ? '' : `; last call: ${problem}`
-  const state = `${result.state}; last 24 hours: ${grouped(calls)} calls, ${grouped(failures)} failed${now}`
+  const counts = `${grouped(calls)} calls, ${grouped(failures)} failed`
+  const state = `${result.state}; last 24 hours: ${healthOfCalls(recent)}, ${counts}${lastFailureText(recent)}`
   if (!isRefused(recent) || result.fix !== undefined) return { ...result, state }
   return { ...result, state, fix: `Check the key and the account of the provider ${result.id}.` }
+}
+
+/** `; last call: Key refused (401), 2026-11-29T20:00:00.000Z`; `last failure` if a call was answered since. */
+function lastFailureText(recent: RecentCalls): string {
+  const { lastFailure } = recent
+  if (lastFailure === undefined) return ''
+  const which = currentProblem(recent) === undefined ? 'last failure' : 'last call'
+  return `; ${which}: ${failureName(lastFailure)}, ${new Date(lastFailure.at).toISOString()}`
 }
 
 async function examineProvider(id: string, config: ProviderConfig): Promise<ProviderResult> {

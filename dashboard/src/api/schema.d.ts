@@ -8316,7 +8316,7 @@ export interface operations {
                             /** @description Without user, password and query. */
                             base_url: string;
                             /**
-                             * @description down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.
+                             * @description down: the provider refused the credential of the last call and has answered none since, at least five calls failed since the last hour in which one did not, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.
                              * @enum {string}
                              */
                             status: "healthy" | "degraded" | "down" | "disabled";
@@ -8346,6 +8346,15 @@ export interface operations {
                                     /** @description Reason in words, such as `Key refused (401)` or `Rate limited (429)`. */
                                     reason: string;
                                 } | null;
+                                /** @description Hours with calls, the oldest first. */
+                                hours: {
+                                    /** @description Start of the hour, ISO 8601 UTC. */
+                                    at: string;
+                                    /** @description Number of calls. */
+                                    calls: number;
+                                    /** @description Number of failed calls. */
+                                    failures: number;
+                                }[];
                             };
                             /** @description Maximum number of concurrent calls from one process. Null: no limit. */
                             max_in_flight: number | null;

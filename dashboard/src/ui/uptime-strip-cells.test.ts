@@ -27,11 +27,21 @@ test('each of the last 24 hours has its cell, by how much of it failed', () => {
       ['some', '11:00: 12 of 40 failed'],
       ['some', '12:00: 1 of 2 failed'],
       ['most', '13:00: 2 of 3 failed'],
-      ['some', '14:00: 1 of 2,000 failed'],
+      ['well', '14:00: 1 of 2,000 failed'],
     ],
   )
   assert.deepEqual([cells[1]?.at, cells[1] && cellText(cells[1])], ['2026-11-21T16:00:00.000Z', '16:00: no requests'])
   assert.equal(uptimeSentence(cells), 'Last 24 hours: 4 of 24 hours with failures, the worst at 13:00, 2 of 3 failed')
+})
+
+test('an hour is degraded above 5 %, as a provider is, and down in the hour of the last failure', () => {
+  const hours = [hour(12, 100, 5), hour(13, 100, 6), hour(14, 1000, 1)]
+  const states = (downSince?: string) =>
+    uptimeCells(hours, { now: NOW, zone: 'utc', downSince })
+      .slice(-3)
+      .map(({ state }) => state)
+  assert.deepEqual(states(), ['well', 'some', 'well'])
+  assert.deepEqual(states('2026-11-22T14:10:00Z'), ['well', 'some', 'most'])
 })
 
 test('of hours that failed alike, the one with more requests is the worst', () => {

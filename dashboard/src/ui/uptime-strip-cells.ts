@@ -13,7 +13,11 @@ export interface UptimeHour {
   readonly failed: number
 }
 
-/** `most`: more than half of them failed. */
+/** Share of failures above which an hour, and what is called, are degraded: the gateway's threshold for providers. */
+export const DEGRADED_SHARE = 0.05
+const MOST_SHARE = 0.5
+
+/** `some`: degraded; `most`: more than half of them failed, or it is down since. */
 export type UptimeState = 'well' | 'some' | 'most' | 'none'
 
 export interface UptimeCell extends UptimeHour {
@@ -26,24 +30,29 @@ export interface UptimeOptions {
   /** Unix milliseconds: the last cell is the hour that this lies in. */
   readonly now: number
   readonly zone: Zone
+  /** ISO 8601: the last failure of what is down. */
+  readonly downSince?: string | undefined
 }
 
 /** @param hours Those without a request may be absent. @returns One for each hour, the oldest first. */
-export function uptimeCells(hours: readonly UptimeHour[], { now, zone }: UptimeOptions): readonly UptimeCell[] {
+export function uptimeCells(hours: readonly UptimeHour[], options: UptimeOptions): readonly UptimeCell[] {
+  const { now, zone, downSince } = options
+  const downAt = downSince === undefined ? undefined : Math.floor(Date.parse(downSince) / HOUR_MS) * HOUR_MS
   const byHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]))
   const first = (Math.floor(now / HOUR_MS) - HOURS + 1) * HOUR_MS
   return Array.from({ length: HOURS }, (_, index) => {
     const time = first + index * HOUR_MS
     const at = new Date(time).toISOString()
     const { requests = 0, failed = 0 } = byHour.get(time) ?? {}
-    return { at, label: formatTime(at, zone), requests, failed, state: stateOf(requests, failed) }
+    const state = time === downAt ? 'most' : stateOf(requests, failed)
+    return { at, label: formatTime(at, zone), requests, failed, state }
   })
 }
 
 function stateOf(requests: number, failed: number): UptimeState {
   if (requests === 0) return 'none'
-  if (failed === 0) return 'well'
-  return failed > requests / 2 ? 'most' : 'some'
+  if (failed <= requests * DEGRADED_SHARE) return 'well'
+  return failed > requests * MOST_SHARE ? 'most' : 'some'
 }
 
 /** `14:00: 12 of 40 failed` */
@@ -52,10 +61,11 @@ export function cellText({ label, state, requests, failed }: UptimeCell): string
     case 'none':
       return `${label}: no requests`
     case 'well':
-      return `${label}: ${plural(requests, 'request')}, none failed`
     case 'some':
-    case 'most':
-      return `${label}: ${failedText({ requests, failed })}`
+    case 'most': {
+      const none = `${plural(requests, 'request')}, none failed`
+      return `${label}: ${failed === 0 ? none : failedText({ requests, failed })}`
+    }
   }
 }
 

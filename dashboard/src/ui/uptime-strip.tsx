@@ -55,9 +55,9 @@ function Shape({ state }: { readonly state: UptimeState }) {
 }
 
 const WORDS: Readonly<Record<UptimeState, string>> = {
-  well: 'none failed',
-  some: 'some failed',
-  most: 'most failed',
+  well: 'at most 5% failed',
+  some: 'more than 5% failed',
+  most: 'more than half failed, or down',
   none: 'no requests',
 }
 const STATES: readonly UptimeState[] = ['well', 'some', 'most', 'none']

@@ -119,6 +119,15 @@ export interface RecentCalls {
   readonly lastFailure: ProviderFailureNote | undefined
   /** Unix milliseconds; undefined: no answer in this time. */
   readonly lastAnswerAt: number | undefined
+  /** Those with calls, the oldest first. */
+  readonly hours: readonly HourlyCalls[]
+}
+
+export interface HourlyCalls {
+  /** Unix milliseconds: the first moment of an hour of UTC. */
+  readonly at: number
+  readonly calls: number
+  readonly failures: number
 }
 
 export interface ProviderFailureNote {
@@ -155,7 +164,26 @@ function merged(sum: RecentCalls | undefined, row: HourRow): RecentCalls {
     failures: (sum?.failures ?? 0) + row.failures,
     lastFailure: failure ?? sum?.lastFailure,
     lastAnswerAt: row.last_answer_at === 0 ? sum?.lastAnswerAt : row.last_answer_at,
+    hours: [...(sum?.hours ?? []), { at: row.hour * HOUR_MS, calls: row.calls, failures: row.failures }],
   }
+}
+
+/** Share of failed calls above which a provider is degraded. */
+const DEGRADED_SHARE = 0.05
+
+/** Failed calls without an answer that make a provider down: as many as open a breaker by default. */
+const DOWN_AFTER = 5
+
+/** The health by the calls alone, which the API, the dashboard and `turnpike doctor` have in common. */
+export function healthOfCalls(recent: RecentCalls): 'healthy' | 'degraded' | 'down' {
+  if (isRefused(recent) || failuresInARow(recent) >= DOWN_AFTER) return 'down'
+  return recent.failures > recent.calls * DEGRADED_SHARE ? 'degraded' : 'healthy'
+}
+
+/** In the hours since the last one in which a call did not fail. */
+function failuresInARow({ hours }: RecentCalls): number {
+  const last = hours.findLastIndex(({ calls, failures }) => failures < calls)
+  return hours.slice(last + 1).reduce((sum, { failures }) => sum + failures, 0)
 }
 
 /** What an operator has to fix or wait for: the last call failed. Undefined: it was answered, or there was none. */

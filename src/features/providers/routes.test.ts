@@ -89,7 +89,7 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     status: 'degraded',
     source: 'configuration',
     problem: null,
-    last_24h: { calls: 0, failures: 0, last_answer_at: null, last_failure: null },
+    last_24h: { calls: 0, failures: 0, last_answer_at: null, last_failure: null, hours: [] },
     max_in_flight: 200,
     in_flight: 3,
     queued: 4,
@@ -162,14 +162,18 @@ test('it is down when every model that was called is left alone, and healthy whe
 test('it is down while its key is refused, degraded while many calls fail, as the last 24 hours of all processes say', async (t) => {
   const failure = { at: AT, outcome: 'credentials', status: 401, model: 'm' }
   const recent = {
-    answered: { calls: 100, failures: 5, lastFailure: failure, lastAnswerAt: AT + 1 },
+    answered: { calls: 100, failures: 5, lastFailure: failure, lastAnswerAt: AT + 1, hours: [] },
     failing: {
       calls: 100,
       failures: 6,
       lastFailure: { ...failure, outcome: 'failed', status: null },
       lastAnswerAt: AT - 1,
+      hours: [],
     },
-    refused: { calls: 100, failures: 1, lastFailure: failure, lastAnswerAt: AT - 1 },
+    refused: {
+      ...{ calls: 100, failures: 1, lastFailure: failure, lastAnswerAt: AT - 1 },
+      hours: [{ at: AT, calls: 100, failures: 1 }],
+    },
   }
   const { ask } = await setUp(
     t,
@@ -190,6 +194,7 @@ test('it is down while its key is refused, degraded while many calls fail, as th
     failures: 1,
     last_answer_at: '2026-05-05T11:59:59.999Z',
     last_failure: { at: '2026-05-05T12:00:00.000Z', model: 'm', status: 401, reason: 'Key refused (401)' },
+    hours: [{ at: '2026-05-05T12:00:00.000Z', calls: 100, failures: 1 }],
   })
 })
 

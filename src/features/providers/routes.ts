@@ -9,7 +9,7 @@ import type { BreakerState, CredentialStatus, DeploymentStatus, ProviderStatus }
 import { listByName, NAMED_PAGE_QUERY, pageSchema } from '../../http/page.ts'
 import { isoTime, nullable, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import type { ListDeps } from '../deps.ts'
-import { currentProblem, failureName, isRefused, type RecentCalls } from './recent-calls.ts'
+import { currentProblem, failureName, healthOfCalls, type RecentCalls } from './recent-calls.ts'
 
 interface ProvidersDeps extends Pick<ListDeps, 'callerOf' | 'cursorKey'> {
   /** Of every configured provider, now. */
@@ -53,6 +53,12 @@ const RecentFailureView = Type.Object({
   reason: Type.String({ description: 'Reason in words, such as `Key refused (401)` or `Rate limited (429)`.' }),
 })
 
+const HourView = Type.Object({
+  at: Type.String({ description: 'Start of the hour, ISO 8601 UTC.' }),
+  calls: count('Number of calls.'),
+  failures: count('Number of failed calls.'),
+})
+
 const RecentView = Type.Object(
   {
     calls: count('Number of calls.'),
@@ -64,6 +70,7 @@ const RecentView = Type.Object(
       anyOf: [RecentFailureView, { type: 'null' }],
       description: 'The last failed call. Null: none.',
     }),
+    hours: Type.Array(HourView, { description: 'Hours with calls, the oldest first.' }),
   },
   {
     description:
@@ -100,7 +107,7 @@ const ProviderView = Type.Object({
   base_url: Type.String({ description: 'Without user, password and query.' }),
   status: oneOf(HEALTH, {
     description:
-      'down: the provider refused the credential of the last call and has answered none since, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.',
+      'down: the provider refused the credential of the last call and has answered none since, at least five calls failed since the last hour in which one did not, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.',
   }),
   source: oneOf(SOURCES, {
     description:
@@ -153,7 +160,7 @@ export function providersRoutes(deps: ProvidersDeps): FastifyPluginAsyncTypebox 
 
 const IDLE = { maxInFlight: undefined, inFlight: 0, queued: 0, unbilledNanoUsd: 0n } as const
 const NEVER_CALLED = { ...IDLE, credentials: [], deployments: [] }
-const NO_CALLS: RecentCalls = { calls: 0, failures: 0, lastFailure: undefined, lastAnswerAt: undefined }
+const NO_CALLS: RecentCalls = { calls: 0, failures: 0, lastFailure: undefined, lastAnswerAt: undefined, hours: [] }
 
 function renderProvider(provider: ProviderStatus, recent: RecentCalls): Omit<Static<typeof ProviderView>, 'source'> {
   return {
@@ -173,18 +180,15 @@ function renderProvider(provider: ProviderStatus, recent: RecentCalls): Omit<Sta
   }
 }
 
-/** Share of failed calls above which a provider is degraded. */
-const DEGRADED_SHARE = 0.05
-
 function healthOf({ credentials, deployments }: ProviderStatus, recent: RecentCalls): (typeof HEALTH)[number] {
-  if (isRefused(recent)) return 'down'
+  const byCalls = healthOfCalls(recent)
   if (deployments.length > 0 && deployments.every(({ breaker }) => breaker === 'open')) return 'down'
+  if (byCalls !== 'healthy') return byCalls
   const isCooling = credentials.some(({ coolingUntil }) => Object.keys(coolingUntil).length > 0)
-  const isFailing = recent.failures > recent.calls * DEGRADED_SHARE
-  return isFailing || isCooling || deployments.some(({ breaker }) => breaker !== 'closed') ? 'degraded' : 'healthy'
+  return isCooling || deployments.some(({ breaker }) => breaker !== 'closed') ? 'degraded' : 'healthy'
 }
 
-function renderRecent({ calls, failures, lastFailure, lastAnswerAt }: RecentCalls): Static<typeof RecentView> {
+function renderRecent({ calls, failures, lastFailure, lastAnswerAt, hours }: RecentCalls): Static<typeof RecentView> {
   const failure = lastFailure && {
     at: isoTime(lastFailure.at),
     model: lastFailure.model,
@@ -196,6 +200,7 @@ function renderRecent({ calls, failures, lastFailure, lastAnswerAt }: RecentCall
     failures,
     last_answer_at: lastAnswerAt === undefined ? null : isoTime(lastAnswerAt),
     last_failure: failure ?? null,
+    hours: hours.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
   }
 }
 

@@ -38,6 +38,8 @@ export interface Dashboard extends AppForTests {
   readonly open: (t: TestContext, browser: Browser, path: string, options?: OpenOptions) => Promise<Page>
   /** Completions of the last days, of four models and the given keys; the same every time but for when they are. */
   readonly seed: (keys: readonly KeyId[], options?: SeedOptions) => Promise<void>
+  /** With which commands find the same file and database; on SQLite. */
+  readonly environment: Readonly<Record<string, string>>
 }
 
 export interface OpenOptions extends BrowserContextOptions {
@@ -104,6 +106,7 @@ export async function startDashboard(
     url,
     firstAccount,
     owner,
+    environment: { TURNPIKE_CONFIG: file, TURNPIKE_DATA_DIR: dirname(place) },
     ownerToken: async () => app.token(await app.browser(owner)),
     member: async (role) => {
       const person = await app.person(await app.account('Own'), role, `${role}@example.com`)

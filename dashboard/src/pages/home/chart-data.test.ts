@@ -69,31 +69,50 @@ test('providers in words, from models and from what operators are told', () => {
       { name: 'south', healthy: true },
     ],
   })
-  assert.deepEqual(healthFromModels([served(true), served(false), { ...served(false), alias_of: 'x' }]), [
-    { name: 'north', status: 'degraded', detail: '1 of 2 models paused' },
-    { name: 'south', status: 'healthy', detail: '2 models' },
+  const percent = (ratio: number) => `${ratio * 100}%`
+  const models = [served(true), served(false), { ...served(false), alias_of: 'x' }]
+  assert.deepEqual(healthFromModels(models, { uses: undefined, percent }), [
+    { name: 'north', status: 'degraded', detail: '1 of 2 models paused', hours: undefined },
+    { name: 'south', status: 'healthy', detail: '2 models', hours: undefined },
   ])
-  assert.deepEqual(healthFromModels([served(false)])[0], {
-    name: 'north',
-    status: 'open',
-    detail: '1 of 1 model paused',
-  })
+  const hours = [{ at: '2026-11-22T14:00:00Z', requests: 4, failed: 1 }]
+  const uses = [{ key: 'south', requests: 4, failed: 1, hours }]
+  assert.deepEqual(healthFromModels([served(false)], { uses, percent }), [
+    { name: 'north', status: 'open', detail: '1 of 1 model paused', hours: [] },
+    { name: 'south', status: 'degraded', detail: '1 model, 25% of your requests failed', hours },
+  ])
+})
+
+test('what operators are told of a provider has the last failure, and what the process waits for', () => {
+  const failure = { reason: 'Key refused (401)', at: '2026-11-22T14:05:00Z' }
   const state = (calls: number, failures: number) => ({
     name: `n${calls}`,
     status: 'healthy' as const,
     problem: null,
-    last_24h: { calls, failures },
+    last_24h: { calls, failures, last_failure: null, hours: [{ at: '2026-11-22T14:00:00Z', calls, failures }] },
+    deployments: [{ breaker: 'open' }, { breaker: 'closed' }],
+    credentials: [{ cooling: [{}] }],
   })
+  const quiet = { ...state(0, 0), deployments: [], credentials: [] }
+  const well = { ...state(100, 1), deployments: [], credentials: [] }
   const refused = { ...state(5, 5), status: 'down' as const, problem: 'Key refused (401)' }
-  const shown = healthFromStates([state(0, 0), state(4, 1), refused], (ratio) => `${ratio * 100}%`)
+  const shown = healthFromStates(
+    [quiet, well, { ...refused, last_24h: { ...refused.last_24h, last_failure: failure } }],
+    (ratio) => `${ratio * 100}%`,
+  )
   assert.deepEqual(
-    shown.map(({ status, detail }) => [status, detail]),
+    shown.map(({ status, detail, lastFailure }) => [status, detail, lastFailure]),
     [
-      ['unknown', 'in the last 24 hours'],
-      ['healthy', '4 calls, 25% failed'],
-      ['down', 'Key refused (401) · 5 calls, 100% failed'],
+      ['unknown', 'in the last 24 hours', undefined],
+      ['healthy', '100 calls, 1% failed', undefined],
+      [
+        'down',
+        '5 calls, 100% failed, 1 of 2 models paused, 1 of 1 credential cooling down',
+        { ...failure, isCurrent: true },
+      ],
     ],
   )
+  assert.deepEqual(shown[2]?.hours, [{ at: '2026-11-22T14:00:00Z', requests: 5, failed: 5 }])
 })
 
 test('failed requests are grouped by cause, the newest first', () => {

@@ -100,7 +100,7 @@ function Below({ range }: { readonly range: HomeRange }) {
       </div>
       <div className="flex min-w-0 flex-col gap-4">
         <BalanceCard range={range} />
-        <ProvidersCard range={range} />
+        <ProvidersCard hasStrips />
       </div>
     </section>
   )

@@ -1,30 +1,63 @@
 /** The health of providers for status chips: from the models that they serve, or from the operator's list of providers. */
+import { plural } from '../../lib/format.ts'
+import { DEGRADED_SHARE, type UptimeHour } from '../../ui/uptime-strip-cells.ts'
+
 export interface ProviderHealth {
   readonly name: string
   /** `open` (paused): from the models, which have no reason; `down`: from the operator's list. */
   readonly status: 'healthy' | 'degraded' | 'open' | 'down' | 'unknown'
-  /** `12 models`, `2 of 12 models paused`, `340 calls, 1.2% failed`, `Key refused (401) · 3 calls, 100% failed` */
+  /** `12 models`, `2 of 12 models paused`, `340 calls, 1.2% failed` */
   readonly detail: string
+  readonly lastFailure?: LastFailure | undefined
+  /** What the status is of; undefined where nothing is known of it. */
+  readonly hours: readonly UptimeHour[] | undefined
 }
+
+export interface LastFailure {
+  /** `Key refused (401)` */
+  readonly reason: string
+  /** ISO 8601. */
+  readonly at: string
+  /** No call was answered since. */
+  readonly isCurrent: boolean
+}
+
+type Percent = (ratio: number) => string
 
 interface Served {
   readonly alias_of?: string
   readonly providers: readonly { readonly name: string; readonly healthy: boolean }[]
 }
 
+/** The requests of the account, by provider. */
+interface Use {
+  readonly key: string
+  readonly requests: number
+  readonly failed: number
+  readonly hours?: readonly UptimeHour[] | undefined
+}
+
+interface OwnUse {
+  /** Undefined where nothing is known of it. */
+  readonly uses: readonly Use[] | undefined
+  readonly percent: Percent
+}
+
 /** By name. */
-export function healthFromModels(models: readonly Served[]): readonly ProviderHealth[] {
+export function healthFromModels(models: readonly Served[], { uses, percent }: OwnUse): readonly ProviderHealth[] {
   const entries = models.filter(({ alias_of: target }) => target === undefined).flatMap(({ providers }) => providers)
   return [...Map.groupBy(entries, ({ name }) => name)]
     .map(([name, all]) => {
+      const use = uses?.find(({ key }) => key === name)
+      const failed = use === undefined || use.requests === 0 ? 0 : use.failed / use.requests
       const paused = all.filter(({ healthy }) => !healthy).length
-      const models = `${all.length} ${all.length === 1 ? 'model' : 'models'}`
-      if (paused === 0) return { name, status: 'healthy' as const, detail: models }
-      return {
-        name,
-        status: paused === all.length ? ('open' as const) : ('degraded' as const),
-        detail: `${paused} of ${models} paused`,
-      }
+      const models = plural(all.length, 'model')
+      const details = [
+        paused === 0 ? models : `${paused} of ${models} paused`,
+        ...(failed === 0 ? [] : [`${percent(failed)} of your requests failed`]),
+      ]
+      const status = paused === 0 && failed <= DEGRADED_SHARE ? 'healthy' : paused === all.length ? 'open' : 'degraded'
+      return { name, status, detail: details.join(', '), hours: uses && (use?.hours ?? []) } as const
     })
     .toSorted(byName)
 }
@@ -33,23 +66,45 @@ interface State {
   readonly name: string
   readonly status: 'healthy' | 'degraded' | 'down' | 'disabled'
   readonly problem: string | null
-  readonly last_24h: { readonly calls: number; readonly failures: number }
+  readonly last_24h: {
+    readonly calls: number
+    readonly failures: number
+    readonly last_failure: { readonly reason: string; readonly at: string } | null
+    readonly hours: readonly { readonly at: string; readonly calls: number; readonly failures: number }[]
+  }
+  readonly deployments: readonly { readonly breaker: string }[]
+  readonly credentials: readonly { readonly cooling: readonly unknown[] }[]
 }
 
 /** By name, over the last 24 hours. A provider without calls is neither healthy nor down. */
-export function healthFromStates(
-  states: readonly State[],
-  percent: (ratio: number) => string,
-): readonly ProviderHealth[] {
+export function healthFromStates(states: readonly State[], percent: Percent): readonly ProviderHealth[] {
   return states
-    .map(({ name, status, problem, last_24h: { calls, failures } }) => {
-      if (status === 'disabled') return { name, status: 'unknown' as const, detail: 'disabled' }
-      if (calls === 0 && status === 'healthy')
-        return { name, status: 'unknown' as const, detail: 'in the last 24 hours' }
-      const counts = `${calls} ${calls === 1 ? 'call' : 'calls'}, ${percent(calls === 0 ? 0 : failures / calls)} failed`
-      return { name, status, detail: problem === null ? counts : `${problem} · ${counts}` }
+    .map((state) => {
+      const { name, status, problem, last_24h: recent } = state
+      const hours = recent.hours.map(({ at, calls, failures }) => ({ at, requests: calls, failed: failures }))
+      if (status === 'disabled') return { name, status: 'unknown', detail: 'disabled', hours } as const
+      if (recent.calls === 0 && status === 'healthy')
+        return { name, status: 'unknown', detail: 'in the last 24 hours', hours } as const
+      const { last_failure: failure } = recent
+      const lastFailure = failure === null ? undefined : { ...failure, isCurrent: problem !== null }
+      return { name, status, detail: [countsText(recent, percent), ...waits(state)].join(', '), lastFailure, hours }
     })
     .toSorted(byName)
+}
+
+/** `340 calls, 1.2% failed` */
+function countsText({ calls, failures }: State['last_24h'], percent: Percent): string {
+  return `${plural(calls, 'call')}, ${percent(calls === 0 ? 0 : failures / calls)} failed`
+}
+
+/** `1 of 3 models paused`, `1 of 2 credentials cooling down`: for the process that answers. */
+function waits({ deployments, credentials }: State): readonly string[] {
+  const paused = deployments.filter(({ breaker }) => breaker !== 'closed').length
+  const cooling = credentials.filter(({ cooling: models }) => models.length > 0).length
+  return [
+    ...(paused === 0 ? [] : [`${paused} of ${plural(deployments.length, 'model')} paused`]),
+    ...(cooling === 0 ? [] : [`${cooling} of ${plural(credentials.length, 'credential')} cooling down`]),
+  ]
 }
 
 function byName(one: ProviderHealth, other: ProviderHealth): number {

@@ -10,36 +10,47 @@ import { HealthStatus } from '../../ui/status.tsx'
 import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
 import { failuresText, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
+import { Time } from '../../ui/values.tsx'
 import { Panel, PanelHead } from './panel.tsx'
-import { healthFromModels, healthFromStates, type ProviderHealth } from './provider-health.ts'
+import { healthFromModels, healthFromStates, type LastFailure, type ProviderHealth } from './provider-health.ts'
 import { performanceQuery, providerStatesQuery, useHomePeriods } from './queries.ts'
-import type { HomeRange } from './search.ts'
 
 interface ProvidersCardProps {
-  /** With it, each provider has a strip of the account's last 24 hours. */
-  readonly range?: HomeRange | undefined
+  /** Whether each provider has a strip of its last 24 hours. */
+  readonly hasStrips?: boolean
 }
 
-/** Whoever runs the installation sees how calls fare; everybody else, which models are paused. */
-export function ProvidersCard({ range }: ProvidersCardProps) {
+/** Whoever runs the installation sees how calls fare; everybody else, which models are paused and the account's requests. */
+export function ProvidersCard({ hasStrips = false }: ProvidersCardProps) {
   const isOperator = useCan('operator')
   const mayList = useCan('models:read')
-  if (isOperator) return <StatesOfProviders range={range} />
-  return mayList ? <ProvidersOfModels range={range} /> : null
+  if (isOperator) return <StatesOfProviders hasStrips={hasStrips} />
+  return mayList ? <ProvidersOfModels hasStrips={hasStrips} /> : null
 }
 
-function StatesOfProviders({ range }: ProvidersCardProps) {
+function StatesOfProviders({ hasStrips }: ProvidersCardProps) {
   const states = useQuery({ ...providerStatesQuery, select: (all) => healthFromStates(all, formatPercent) })
   const more = { to: '/settings/providers', label: 'Details' }
-  return <Health range={range} query={states} more={more} target={() => ({ to: '/settings/providers' })} />
+  return (
+    <Health
+      strips={hasStrips ? 'Calls of all accounts in the last 24 hours, by hour:' : undefined}
+      query={states}
+      more={more}
+      target={() => ({ to: '/settings/providers' })}
+    />
+  )
 }
 
-function ProvidersOfModels({ range }: ProvidersCardProps) {
-  const models = useQuery({ ...modelsQuery, select: healthFromModels })
+function ProvidersOfModels({ hasStrips = false }: ProvidersCardProps) {
+  const { period } = useHomePeriods('24h')
+  const own = useQuery({ ...performanceQuery(period), enabled: hasStrips })
+  const uses = own.data?.groups
+  const models = useQuery({ ...modelsQuery, select: (all) => healthFromModels(all, { uses, percent: formatPercent }) })
   const more = { to: '/models', label: 'Models' }
   return (
     <Health
-      range={range}
+      strips={hasStrips ? 'Your requests of the last 24 hours, by hour:' : undefined}
+      isLoading={own.isLoading}
       query={models}
       more={more}
       target={(name) => ({ to: '/models', search: { provider: name } })}
@@ -47,13 +58,16 @@ function ProvidersOfModels({ range }: ProvidersCardProps) {
   )
 }
 
-interface HealthProps extends ProvidersCardProps {
+interface HealthProps {
+  /** What the strips are of; undefined: there are none. */
+  readonly strips: string | undefined
+  readonly isLoading?: boolean
   readonly query: LoadedQuery<readonly ProviderHealth[]>
   readonly more: LinkTarget & { readonly label: string }
   readonly target: (name: string) => LinkTarget
 }
 
-function Health({ range, query, more, target }: HealthProps) {
+function Health({ query, more, ...rest }: HealthProps) {
   return (
     <Panel>
       <PanelHead id="providers" title="Providers" more={more} />
@@ -64,7 +78,7 @@ function Health({ range, query, more, target }: HealthProps) {
               Add a provider in the configuration file.
             </Empty>
           ) : (
-            <ProviderList range={range} providers={providers} target={target} />
+            <ProviderList {...rest} providers={providers} />
           )
         }
       </Loaded>
@@ -72,29 +86,28 @@ function Health({ range, query, more, target }: HealthProps) {
   )
 }
 
-interface ProviderListProps extends Pick<HealthProps, 'range' | 'target'> {
+interface ProviderListProps extends Pick<HealthProps, 'strips' | 'isLoading' | 'target'> {
   readonly providers: readonly ProviderHealth[]
 }
 
-function ProviderList({ range, providers, target }: ProviderListProps) {
-  const { isLoading, cellsOf } = useUptimes(range)
+function ProviderList({ strips, isLoading = false, providers, target }: ProviderListProps) {
+  const cellsOf = useCells()
+  const cells = strips === undefined ? [] : providers.map(cellsOf)
+  const known = cells.filter((each) => each !== undefined)
   return (
     <>
       <ul
         aria-labelledby="providers"
-        className={classNames(
-          'divide-y divide-line border-t border-line',
-          cellsOf === undefined && '*:last:rounded-b-xl',
-        )}
+        className={classNames('divide-y divide-line border-t border-line', known.length === 0 && '*:last:rounded-b-xl')}
       >
-        {providers.map((provider) => (
+        {providers.map((provider, index) => (
           <ProviderRow key={provider.name} provider={provider} target={target(provider.name)}>
             {isLoading && <Skeleton className="h-4 w-48 max-w-full" />}
-            {cellsOf && <Uptime cells={cellsOf(provider.name)} />}
+            {cells[index] && <Uptime cells={cells[index]} />}
           </ProviderRow>
         ))}
       </ul>
-      {cellsOf && <Explained cells={providers.flatMap(({ name }) => cellsOf(name))} />}
+      {known.length > 0 && <Explained text={strips} cells={known.flat()} />}
     </>
   )
 }
@@ -114,10 +127,15 @@ function Uptime({ cells }: { readonly cells: readonly UptimeCell[] }) {
   )
 }
 
-function Explained({ cells }: { readonly cells: readonly UptimeCell[] }) {
+interface ExplainedProps {
+  readonly text: string | undefined
+  readonly cells: readonly UptimeCell[]
+}
+
+function Explained({ text, cells }: ExplainedProps) {
   return (
     <div className="border-t border-line px-4 py-3">
-      <p className="mb-1.5 text-xs text-soft">Your requests of the last 24 hours, by hour:</p>
+      <p className="mb-1.5 text-xs text-soft">{text}</p>
       <UptimeLegend cells={cells} />
     </div>
   )
@@ -130,7 +148,7 @@ interface ProviderRowProps {
 }
 
 function ProviderRow({ provider, target, children }: ProviderRowProps) {
-  const { name, status, detail } = provider
+  const { name, status, detail, lastFailure } = provider
   return (
     <li className="linked-row flex min-h-9 flex-col gap-1.5 px-4 py-1.5 hover:bg-hover">
       <div className="flex items-center gap-3">
@@ -139,6 +157,7 @@ function ProviderRow({ provider, target, children }: ProviderRowProps) {
             {name}
           </AppLink>
           <span className="block text-xs text-soft tabular-nums">{detail}</span>
+          {lastFailure && <Failure {...lastFailure} />}
         </div>
         <HealthStatus status={status} />
       </div>
@@ -147,19 +166,23 @@ function ProviderRow({ provider, target, children }: ProviderRowProps) {
   )
 }
 
-interface Uptimes {
-  readonly isLoading: boolean
-  /** By the provider's name; undefined where nothing is known. */
-  readonly cellsOf: ((name: string) => readonly UptimeCell[]) | undefined
+function Failure({ reason, at, isCurrent }: LastFailure) {
+  return (
+    <span className="block text-xs text-soft tabular-nums">
+      {isCurrent ? <span className="font-medium text-bad">{reason}</span> : `Last failure: ${reason}`},{' '}
+      <span className="relative z-1">
+        <Time iso={at} relative />
+      </span>
+    </span>
+  )
 }
 
-/** @param range Undefined: nothing is asked. */
-function useUptimes(range: HomeRange | undefined): Uptimes {
-  const { period } = useHomePeriods('24h')
-  const { data, isLoading } = useQuery({ ...performanceQuery(period), enabled: range !== undefined })
+/** Of what the badge says; undefined where nothing is known of it. */
+function useCells(): (provider: ProviderHealth) => readonly UptimeCell[] | undefined {
   const zone = useTimeZone()
   const now = useNow()
-  if (data === undefined) return { isLoading, cellsOf: undefined }
-  const hours = new Map(data.groups.map((group) => [group.key, group.hours]))
-  return { isLoading, cellsOf: (name) => uptimeCells(hours.get(name) ?? [], { now, zone }) }
+  return ({ status, hours, lastFailure }) => {
+    const downSince = status === 'down' ? lastFailure?.at : undefined
+    return hours && uptimeCells(hours, { now, zone, downSince })
+  }
 }

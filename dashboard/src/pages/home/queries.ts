@@ -66,7 +66,7 @@ export const usageTotalsQuery = ({ start, end }: Bounds) =>
     staleTime: REFRESH_MS,
   })
 
-/** The last 24 hours: its series is for a chart, its groups are for the strips of the providers, both of one answer. */
+/** The last 24 hours: its series is for a chart, its groups are for the providers, both of one answer. */
 export const performanceQuery = ({ start, end }: Bounds) =>
   queryOptions({
     queryKey: ['/v1/usage/performance', 'by provider and hour', start, end],

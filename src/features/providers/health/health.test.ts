@@ -7,6 +7,7 @@ import type { ProviderCredentialId } from '../../../domain/ids.ts'
 import {
   currentProblem,
   failureName,
+  healthOfCalls,
   isRefused,
   type RecentCalls,
   recentCalls,
@@ -15,6 +16,7 @@ import {
 
 const START = Date.UTC(2026, 10, 24, 12, 30)
 const HOUR_MS = 3_600_000
+const HOUR = Date.UTC(2026, 10, 24, 12)
 
 type Note = Partial<AttemptNote> & Pick<AttemptNote, 'outcome'>
 
@@ -49,10 +51,11 @@ test('calls of all processes add up by provider, and what clients cause is no fa
   clock.now += 1_000
   publish({ outcome: 'rate_limited', status: 429, model: 'n' }, { provider: 'b', outcome: 'answered' })
   const first = await read()
-  const up = { calls: 8, failures: 2, lastAnswerAt: START }
+  const up = { calls: 8, failures: 2, lastAnswerAt: START, hours: [{ at: HOUR, calls: 8, failures: 2 }] }
   const lastFailure = { at: START + 1_000, outcome: 'rate_limited', status: 429, model: 'n' }
   assert.deepEqual(first.get('up'), { ...up, lastFailure }) // each of the two processes counts each completion
-  assert.deepEqual(first.get('b'), { calls: 4, failures: 0, lastAnswerAt: START + 1_000, lastFailure: undefined })
+  const b = { calls: 4, failures: 0, lastAnswerAt: START + 1_000, hours: [{ at: HOUR, calls: 4, failures: 0 }] }
+  assert.deepEqual(first.get('b'), { ...b, lastFailure: undefined })
   assert.deepEqual([first.get('simulator')?.calls, first.get('simulator')?.failures], [2, 0])
   publish({ outcome: 'credentials', status: 401 })
   assert.deepEqual((await read()).get('up')?.failures, 4)
@@ -69,15 +72,18 @@ test('24 hours count, whichever process wrote them', async (t) => {
   publish({ outcome: 'failed', status: 500 })
   clock.now += 23 * HOUR_MS
   publish({ outcome: 'answered' })
-  assert.deepEqual((await read()).get('up')?.failures, 2)
+  const both = (await read()).get('up')
+  assert.equal(both?.failures, 2)
+  const newest = { at: HOUR + 23 * HOUR_MS, calls: 2, failures: 0 }
+  assert.deepEqual(both?.hours, [{ at: HOUR, calls: 2, failures: 2 }, newest])
   clock.now += HOUR_MS
   const { lastAnswerAt, ...counts } = (await read()).get('up') as RecentCalls
-  assert.deepEqual(counts, { calls: 2, failures: 0, lastFailure: undefined })
+  assert.deepEqual(counts, { calls: 2, failures: 0, lastFailure: undefined, hours: [newest] })
   assert.equal(lastAnswerAt, START + 23 * HOUR_MS)
 })
 
 test('a refused key is a problem until a call is answered', () => {
-  const calls = { calls: 3, failures: 1, lastAnswerAt: START }
+  const calls = { calls: 3, failures: 1, lastAnswerAt: START, hours: [] }
   const failure = { at: START + 1, outcome: 'credentials', status: 401, model: 'm' }
   const refused = { ...calls, lastFailure: failure }
   assert.deepEqual([isRefused(refused), currentProblem(refused)], [true, 'Key refused (401)'])
@@ -87,4 +93,21 @@ test('a refused key is a problem until a call is answered', () => {
   assert.deepEqual([isRefused(limited), currentProblem(limited)], [false, 'Rate limited (429)'])
   assert.equal(failureName({ ...failure, outcome: 'failed', status: null }), 'No response')
   assert.equal(failureName({ ...failure, outcome: 'failed', status: 500 }), 'Failing (500)')
+})
+
+test('five failures without an answer are down, a share of 5 % is degraded, whatever the cause', () => {
+  const failure = { at: START, outcome: 'rate_limited', status: 429, model: 'm' }
+  const health = (...hours: readonly (readonly [calls: number, failures: number])[]) =>
+    healthOfCalls({
+      calls: hours.reduce((sum, [calls]) => sum + calls, 0),
+      failures: hours.reduce((sum, [, failures]) => sum + failures, 0),
+      lastFailure: failure,
+      lastAnswerAt: START - 1,
+      hours: hours.map(([calls, failures], index) => ({ at: HOUR + index * HOUR_MS, calls, failures })),
+    })
+  assert.deepEqual(
+    [health([5, 5]), health([4, 4]), health([900, 2], [3, 3], [2, 2]), health([9, 9], [1, 0])],
+    ['down', 'degraded', 'down', 'degraded'],
+  )
+  assert.deepEqual([health([100, 5], [20, 1]), health([100, 5], [20, 2])], ['healthy', 'degraded'])
 })

@@ -70,6 +70,8 @@ function SettingsButton({ provider: { name, source }, onOpen }: ProviderCardProp
 }
 
 function Load({ provider }: { readonly provider: Provider }) {
+  const { last_failure: failure } = provider.last_24h
+  const isAnswered = failure !== null && provider.problem === null
   const { in_flight: busy, max_in_flight: most, queued, credentials, cost_unbilled_usd: unbilled } = provider
   const facts = [
     ['Failed in 24 h', recentText(provider)],
@@ -86,6 +88,14 @@ function Load({ provider }: { readonly provider: Provider }) {
           <dd className="font-medium text-ink">{value}</dd>
         </div>
       ))}
+      {isAnswered && (
+        <div className="flex gap-1.5">
+          <dt className="text-soft">Last failure</dt>
+          <dd className="font-medium text-ink">
+            {failure.reason}, <Time iso={failure.at} relative />
+          </dd>
+        </div>
+      )}
     </dl>
   )
 }

@@ -24,7 +24,7 @@ function deployment(over: Partial<Deployment> = {}): Deployment {
 
 function provider(name: string, status: Provider['status'], over: Partial<Provider> = {}): Provider {
   const busy = { max_in_flight: null, in_flight: 0, queued: 0 }
-  const recent = { calls: 0, failures: 0, last_answer_at: null, last_failure: null }
+  const recent = { calls: 0, failures: 0, last_answer_at: null, last_failure: null, hours: [] }
   const rest = { base_url: '', cost_unbilled_usd: 0, credentials: [], deployments: [], problem: null, last_24h: recent }
   return { id: name, object: 'provider', name, status, source: 'configuration', ...busy, ...rest, ...over }
 }
@@ -58,7 +58,7 @@ test('failures are told with their share of the calls', () => {
 })
 
 test('calls of other processes, and before a restart, count for 24 hours', () => {
-  const recent = { calls: 40, failures: 2, last_answer_at: at(-1), last_failure: null }
+  const recent = { calls: 40, failures: 2, last_answer_at: at(-1), last_failure: null, hours: [] }
   const called = provider('a', 'healthy', { last_24h: recent })
   assert.deepEqual([hasNews(called), recentText(called)], [true, '2 of 40 (5%)'])
 })
