@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page, Response } from 'playwright-core'
+import { buildDocumentation } from '../../scripts/build-docs.ts'
 import { createSignInLink, signInUrl } from '../../src/features/accounts/bootstrap.ts'
 import {
   axeFindings,
@@ -131,7 +132,9 @@ test('the keyboard meets the skip link, the navigation, the account, the search 
   const page = await open(t, '/settings/appearance')
   await page.getByRole('link', { name: 'No limit' }).waitFor()
   const links = await navigation(page).getByRole('link').allInnerTexts()
-  const expected = ['Skip to content', ...links, 'Account Default', 'Search or jump to… Ctrl K', 'No limit']
+  const version = await page.getByRole('link', { name: /^Version \d/ }).innerText()
+  const frame = ['Help', version, 'Account Default', 'Search or jump to… Ctrl K', 'No limit']
+  const expected = ['Skip to content', ...links, ...frame]
   const met: string[] = []
   for (const _ of expected) {
     await page.keyboard.press('Tab')
@@ -145,6 +148,44 @@ test('the keyboard meets the skip link, the navigation, the account, the search 
   assert.ok(await comesTrue(page, VIEW_FOCUSED))
   await page.keyboard.press('Tab')
   assert.equal(await page.evaluate('document.activeElement.closest("main")?.id'), 'view')
+})
+
+test('the navigation leads to the documentation, help, and the changes of its version', async (t) => {
+  buildDocumentation()
+  const page = await open(t, '/settings/appearance')
+  await navigation(page).getByRole('button', { name: 'Help' }).click()
+  const help = page.getByRole('dialog', { name: 'Help' })
+  await help.getByRole('link', { name: 'API reference' }).waitFor()
+  const pages = await help.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  const version = page.getByRole('link', { name: /^Version \d/ })
+  const documentation = navigation(page).getByRole('link', { name: 'Documentation' })
+  for (const link of [documentation, version]) pages.push(await link.getAttribute('href'))
+  for (const path of pages) assert.equal((await fetch(dashboard.url + path)).status, 200, path ?? '')
+  await version.click()
+  await page.getByRole('heading', { level: 1, name: 'Changelog' }).waitFor()
+})
+
+test('a page that was opened before an upgrade of the gateway offers to reload, and only then', async (t) => {
+  const page = await dashboard.window(t, browser)
+  await page.clock.install()
+  await page.goto(`${dashboard.url}/app/settings/appearance`)
+  await heading(page, 'Appearance').waitFor()
+  const reload = page.getByRole('button', { name: /^The gateway was updated since this page was opened/ })
+  const checked = page.waitForResponse('**/v1/me')
+  await page.clock.fastForward('05:01')
+  await checked
+  assert.equal(await reload.count(), 0)
+  await page.route('**/v1/me', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), version: '99.0.0' } })
+  })
+  await page.clock.fastForward('05:01')
+  await reload.waitFor()
+  await reload.click()
+  await page.getByRole('link', { name: 'Version 99.0.0' }).waitFor()
+  assert.equal(await reload.count(), 0)
 })
 
 test('at 390 px the navigation is a drawer that closes by Escape, restores the focus, and opens the chosen page', async (t) => {

@@ -6,13 +6,15 @@ import { useEffect, useRef } from 'react'
 import { IconButton } from '../ui/button.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { NavigationList, Wordmark } from './navigation-list.tsx'
+import { VersionLine } from './version-line.tsx'
 
 interface DrawerProps {
   readonly open: boolean
   readonly onOpenChange: (open: boolean) => void
+  readonly onHelp: () => void
 }
 
-export function NavigationDrawer({ open, onOpenChange }: DrawerProps) {
+export function NavigationDrawer({ open, onOpenChange, onHelp }: DrawerProps) {
   useClosedByNavigation(onOpenChange)
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
@@ -26,8 +28,14 @@ export function NavigationDrawer({ open, onOpenChange }: DrawerProps) {
             </Dialog.Title>
             <Dialog.Close render={<IconButton label="Close navigation" icon={X} />} />
           </div>
-          <NavigationList />
+          <NavigationList
+            onHelp={() => {
+              onOpenChange(false)
+              onHelp()
+            }}
+          />
           <div className="mt-auto border-t border-line p-2">
+            <VersionLine />
             <AccountMenu />
           </div>
         </Dialog.Popup>

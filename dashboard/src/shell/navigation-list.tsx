@@ -1,10 +1,10 @@
 /** The way to every view that one has the right to see. */
 import { Link } from '@tanstack/react-router'
-import { BookOpen } from 'lucide-react'
+import { BookOpen, CircleHelp } from 'lucide-react'
 import { useMe } from '../api/me.ts'
 import { type Destination, MAIN, reachable } from './navigation.ts'
 
-export function NavigationList() {
+export function NavigationList({ onHelp }: { readonly onHelp: () => void }) {
   const { rights } = useMe()
   return (
     <nav aria-label="Main" className="flex flex-col gap-0.5 overflow-y-auto px-2 py-1">
@@ -15,6 +15,10 @@ export function NavigationList() {
         <BookOpen aria-hidden="true" className="size-4 shrink-0" />
         Documentation
       </a>
+      <button type="button" onClick={onHelp} className="navigation-link">
+        <CircleHelp aria-hidden="true" className="size-4 shrink-0" />
+        Help
+      </button>
     </nav>
   )
 }

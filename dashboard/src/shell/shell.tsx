@@ -15,17 +15,18 @@ import { useLostFocus } from './lost-focus.ts'
 import { NavigationList, Wordmark } from './navigation-list.tsx'
 import { OfflineBanner, SandboxBanner } from './sandbox-banner.tsx'
 import { useShortcuts } from './shortcuts.ts'
+import { VersionLine } from './version-line.tsx'
 
 // Loaded when they are first opened.
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 const NavigationDrawer = lazy(async () => ({ default: (await import('./navigation-drawer.tsx')).NavigationDrawer }))
-const ShortcutsDialog = lazy(async () => ({ default: (await import('./shortcuts-dialog.tsx')).ShortcutsDialog }))
+const HelpDialog = lazy(async () => ({ default: (await import('./help-dialog.tsx')).HelpDialog }))
 
 export function Shell() {
   const [isDrawerOpen, openDrawer] = useState(false)
   const [isPaletteOpen, openPalette] = useState(false)
-  const [areShortcutsOpen, openShortcuts] = useState(false)
-  useShortcuts({ openPalette: () => openPalette(true), openHelp: () => openShortcuts(true) })
+  const [isHelpOpen, openHelp] = useState(false)
+  useShortcuts({ openPalette: () => openPalette(true), openHelp: () => openHelp(true) })
   useFocusOfView()
   useLostFocus()
   return (
@@ -37,8 +38,9 @@ export function Shell() {
         <div className="flex h-14 items-center px-4">
           <Wordmark />
         </div>
-        <NavigationList />
+        <NavigationList onHelp={() => openHelp(true)} />
         <div className="mt-auto border-t border-line p-2">
+          <VersionLine />
           <AccountMenu />
         </div>
       </aside>
@@ -67,9 +69,9 @@ export function Shell() {
         </main>
       </div>
       <Suspense>
-        {isDrawerOpen && <NavigationDrawer open onOpenChange={openDrawer} />}
+        {isDrawerOpen && <NavigationDrawer open onOpenChange={openDrawer} onHelp={() => openHelp(true)} />}
         {isPaletteOpen && <Palette open onOpenChange={openPalette} />}
-        {areShortcutsOpen && <ShortcutsDialog open onOpenChange={openShortcuts} />}
+        {isHelpOpen && <HelpDialog open onOpenChange={openHelp} />}
       </Suspense>
       <Announcer />
     </div>
