@@ -154,7 +154,7 @@ async function checkDraft(draft: string, file: string): Promise<CheckedDraft> {
     const show = steadyProgress()
     for (const [index, { id, name }] of accounts.entries()) {
       show(() => `Checked the ledgers of ${grouped(index)} of ${grouped(accounts.length)} accounts.`)
-      if (!renderReconciled(await reconcile(db, id)).ok) wrong.push(`${name} (${id})`)
+      if (!renderReconciled(await reconcile(db, id)).ok) wrong.push(name)
     }
     if (wrong.length > 0) throw new Error(`${inconsistencyText(wrong)} in ${file}; nothing was changed.`)
     return { schema, migrated_to: applied.at(-1) ?? null, accounts: accounts.length }

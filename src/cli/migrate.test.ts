@@ -136,7 +136,7 @@ test('every row of every table is moved exactly, and the ledgers are consistent'
   const { code, out, error } = await move()
   assert.deepEqual([code, error], [0, ''])
   assert.match(out, /moved completion: 2,000 rows\n/)
-  assert.match(out, /to the nano-dollar:\n.*accounts +3\n.*completions +2000, cost \d/)
+  assert.match(out, /to the nano-dollar:\n.*accounts +3\n.*completions +2,000, cost \d/)
   await assertSame(installation)
   assert.ok(before.equals(readFileSync(path)), 'the source is as it was')
   const database = await openDatabase({ url })
