@@ -1,20 +1,23 @@
 /**
  * The code of README.md, CONTRIBUTING.md and docs/, run as it stands there, on one gateway: shell with the Node.js and npm
- * of this machine (20 or newer), JavaScript on that and on the bundled one, YAML by `config check`, JSON by its parser.
- * What needs more runs in `documentation/`; what cannot run is in `NOT_RUN`, with the reason. Runs on one database.
+ * of this machine (20 or newer), JavaScript on that and on the bundled one, YAML by `config check`. What needs more runs
+ * in `documentation/`; what cannot run is in `NOT_RUN`, with the reason. All of it is read by the parser of its language,
+ * commands in transcripts by the command line; what is no code is in `TEXTS`. Runs on one database.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { parseDocument } from 'yaml'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
+import { buildProgram } from '../../src/cli/program.ts'
 import { startGateway } from '../support/gateway.ts'
 import { type Block, documentedBlocks } from '../support/http/documentation.ts'
 import { makeReader, ROOT } from '../support/http/reader.ts'
 import { runCommandHere } from '../support/process/command-in-process.ts'
 
 // README.md and docs/operations.md run `turnpike doctor`, which fails on a machine that cannot run agents.
-for (const tool of ['git', 'bubblewrap', 'curl'] as const) findTool(tool)
+for (const tool of ['git', 'bubblewrap', 'curl', 'python'] as const) findTool(tool)
 
 /** By document and beginning: blocks that need more than a gateway, and the test that runs them as they stand. */
 const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: string])[] = [
@@ -31,11 +34,20 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
   ['docs/agents.md', 'curl -N', 'test/e2e/documentation/agents.test.ts'],
   ['docs/agents.md', 'curl -X POST', 'test/e2e/documentation/agents.test.ts'],
   ['README.md', 'npm run -s turnpike -- login', 'test/e2e/documentation/devices.test.ts'],
+  ['docs/clients/aider.md', 'turnpike setup', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/clients/anthropic-sdks.md', 'import os', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/clients/claude-code.md', 'turnpike setup', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/clients/codex.md', 'turnpike setup', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/clients/langchain.md', 'import os', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/clients/openai-sdks.md', 'import os', 'test/e2e/documentation/programs.test.ts'],
+  ['docs/clients/opencode.md', 'turnpike setup', 'test/e2e/documentation/programs.test.ts'],
   ['docs/command-line.md', 'turnpike login', 'test/e2e/documentation/devices.test.ts'],
   ['docs/command-line.md', 'git diff', 'test/e2e/documentation/programs.test.ts'],
   ['docs/configuration.md', 'turnpike config check', 'test/e2e/documentation/programs.test.ts'],
   ['docs/content-capture.md', 'curl -X PUT', 'test/e2e/guardrails.test.ts'],
   ['docs/content-capture.md', 'curl -s', 'test/e2e/guardrails.test.ts'],
+  ['docs/deploy/upgrades.md', 'pg_basebackup', 'test/faults/postgres-restore.test.ts'],
+  ['docs/deploy/upgrades.md', 'pg_dump', 'test/faults/postgres-restore.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/device/code', 'test/e2e/documentation/devices.test.ts'],
   ['docs/devices.md', 'curl http://localhost:7575/oauth/token', 'test/e2e/documentation/devices.test.ts'],
   ['docs/embeddings.md', 'curl http://localhost:7575/v1/embeddings', 'test/e2e/embeddings.test.ts'],
@@ -63,6 +75,28 @@ const RUN_ELSEWHERE: readonly (readonly [file: string, begins: string, test: str
 const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[] = [
   ['docs/quick-start.md', 'OPENAI_API_KEY=', 'as in README.md, which test/e2e/documentation/programs.test.ts runs'],
   ['docs/budgets.md', 'curl "$TURNPIKE_URL/v1/webhooks"', 'needs a mail server: src/features/webhooks/kinds.test.ts'],
+  ['docs/clients/ai-sdk.md', 'import { createAnthropic }', 'a package that is not installed'],
+  ['docs/clients/ai-sdk.md', 'import { createOpenAI }', 'a package that is not installed'],
+  ['docs/clients/aider.md', 'openai-api-base', 'settings of aider, compared with what `turnpike setup` writes'],
+  ['docs/clients/cline.md', 'cline auth', 'a program that is not installed'],
+  ['docs/clients/continue.md', 'name: Turnpike', 'settings of Continue'],
+  ['docs/clients/llamaindex.md', 'import os', 'a package that is not installed'],
+  ['docs/clients/llm.md', '- model_id', 'settings of llm'],
+  ['docs/clients/llm.md', 'llm keys', 'a program that is not installed'],
+  ['docs/clients/openrouter.md', 'import { OpenRouter }', 'a package that is not installed'],
+  ['docs/clients/pydantic-ai.md', 'import os', 'a package that is not installed'],
+  ['docs/deploy/docker.md', 'cd deploy/compose', 'needs a container engine'],
+  ['docs/deploy/docker.md', 'docker build', 'needs a container engine'],
+  ['docs/deploy/docker.md', 'docker exec', 'needs a container engine'],
+  ['docs/deploy/kubernetes.md', '# values.yaml', 'values of the Helm chart'],
+  ['docs/deploy/kubernetes.md', 'kubectl create', 'needs a cluster'],
+  ['docs/deploy/kubernetes.md', 'rules:', 'settings of prometheus-adapter'],
+  ['docs/deploy/systemd.md', 'sudo npm', 'installs a service on the machine'],
+  ['docs/deploy/systemd.md', 'sudo systemd-run', 'needs the service'],
+  ['docs/exports.md', 'CREATE SECRET', 'of DuckDB, with credentials for S3: src/features/exports'],
+  ['docs/exports.md', 'SELECT team_id', 'of ClickHouse, with credentials for S3: src/features/exports'],
+  ['docs/releasing.md', 'npm run build', 'packs a release, and starts it: scripts/packages.test.ts'],
+  ['docs/provider-credentials.md', 'curl', "calls the provider's real address: src/features/provider-credentials"],
   ['CONTRIBUTING.md', 'npm ci  ', 'this is what runs the tests'],
   ['docs/benchmarks.md', 'npm run bench', 'minutes of load on all cores: bench/report.test.ts'],
   ['docs/credit.md', 'MINUTES=8', 'sixteen minutes of faults: test/faults/money-simulator.test.ts'],
@@ -73,6 +107,24 @@ const NOT_RUN: readonly (readonly [file: string, begins: string, why: string])[]
   ['docs/providers.md', 'TURNPIKE_RECORDINGS', 'runs these tests, with recordings of a host'],
 ]
 const RUN = new Set(['sh', 'bash', 'js', 'python', 'ts', 'sql', 'go', 'ruby'])
+/** By document: what its blocks without a language are. */
+const TEXTS: Readonly<Record<string, string>> = {
+  'README.md': 'a picture',
+  'docs/agents.md': 'events',
+  'docs/command-line.md': 'transcripts',
+  'docs/configuration.md': 'messages',
+  'docs/credit.md': 'formulas',
+  'docs/deploy/upgrades.md': 'output, and settings that test/faults/postgres-restore.test.ts uses',
+  'docs/exports.md': 'the name of a file',
+  'docs/idempotency.md': 'events',
+  'docs/models.md': 'output',
+  'docs/operations.md': 'a transcript',
+  'docs/providers.md': 'a header',
+  'docs/routing.md': 'a header, and requests: src/features/routing, src/features/teams',
+  'docs/simulator.md': 'prompts, which src/providers/simulator.test.ts sends',
+  'docs/usage.md': 'formulas, CSV, events',
+  'docs/webhooks.md': 'events',
+}
 const NOT_HERE = [...RUN_ELSEWHERE, ...NOT_RUN]
 const isNotRun = ({ file, text }: Block) => NOT_HERE.some(([of, begins]) => of === file && text.startsWith(begins))
 
@@ -89,6 +141,7 @@ const config = {
   },
   models: [
     { ...CODER, deployments: [{ provider: 'simulator', model: 'turnpike-simulator' }] },
+    { ...CODER, id: 'gpt-5.2', deployments: [{ provider: 'simulator', model: 'turnpike-simulator' }] },
     { ...CODER, id: 'patient', deployments: [{ provider: 'patient', model: 'turnpike-simulator' }] },
     { ...CODER, id: 'impatient', deployments: [{ provider: 'impatient', model: 'turnpike-simulator' }] },
   ],
@@ -166,17 +219,74 @@ for (const [, directive = '', whole = '', stream = ''] of ROWS) {
   }
 }
 
-test('every JSON block is JSON', () => {
-  const found = blocks.filter(({ language }) => language === 'json')
+const of = (...languages: readonly string[]) => blocks.filter(({ language }) => languages.includes(language))
+
+test('every JSON block is JSON, and every YAML block YAML', () => {
+  const found = of('json')
   assert.ok(found.length > 30 && ROWS.length > 8)
   for (const block of found) assert.doesNotThrow(() => JSON.parse(block.text), where(block))
+  for (const block of of('yaml')) assert.deepEqual(parseDocument(block.text).errors, [], where(block))
+})
+
+test('every shell block is shell, and every JavaScript block JavaScript', async () => {
+  for (const block of of('sh', 'bash')) {
+    const { code, output } = await run('bash', ['-n', '-c', block.text])
+    assert.equal(code, 0, `${where(block)}: ${output}`)
+  }
+  for (const block of of('js', 'ts')) {
+    writeFileSync(join(folder, 'syntax.mjs'), block.text)
+    const { code, output } = await run(process.execPath, ['--check', join(folder, 'syntax.mjs')])
+    assert.equal(code, 0, `${where(block)}: ${output}`)
+  }
+})
+
+const READ_ALL = `import ast, json, sys, tomllib
+for language, text in json.load(open(sys.argv[1])):
+  ast.parse(text) if language == "python" else tomllib.loads(text)
+`
+
+test('every Python block is Python, and every TOML block TOML', async () => {
+  const found = of('python', 'toml')
+  assert.ok(found.length > 8)
+  writeFileSync(join(folder, 'blocks.json'), JSON.stringify(found.map(({ language, text }) => [language, text])))
+  const { code, output } = await run('python3', ['-c', READ_ALL, join(folder, 'blocks.json')])
+  assert.equal(code, 0, output)
+})
+
+test('every command of a transcript is one that the command line accepts', async () => {
+  const typed = of('text', '').flatMap(({ text }) => [...text.matchAll(/^\$ (?:.*\| )?turnpike (.*)$/gm)])
+  assert.ok(typed.length > 5)
+  for (const [line, rest = ''] of typed) {
+    const words = [...rest.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain)
+    const program = buildProgram('0.0.0', (message) => assert.fail(`${line}: ${message}`))
+    let command = program
+    for (const word of words) command = command.commands.find((each) => each.name() === word) ?? command
+    let isCalled = false
+    command.action(() => {
+      isCalled = true
+    })
+    await program.parseAsync(
+      words.map((word) => word.replace('agt_…', 'agt_1')),
+      { from: 'user' },
+    )
+    assert.ok(isCalled && command !== program, line)
+  }
 })
 
 test('every block is of a known kind, and the excluded ones exist', () => {
-  const KNOWN = new Set([...RUN, 'yaml', 'json', 'text', ''])
+  const KNOWN = new Set([...RUN, 'yaml', 'json', 'toml', 'text', ''])
   assert.deepEqual(blocks.filter(({ language }) => !KNOWN.has(language)).map(where), [])
   const others = runnable.filter(({ language }) => !['sh', 'bash', 'js'].includes(language))
   assert.deepEqual(others.map(where), [], 'nothing runs these: add a test, or the reason')
+  const texts = [...new Set(of('text', '').map(({ file }) => file))]
+  assert.deepEqual(texts.sort(), Object.keys(TEXTS).sort(), 'name the language of what is code')
+  const code = /^(?:npm|npx|curl|turnpike|docker|kubectl|sudo|pg_\w+|export|import|from) /m
+  assert.deepEqual(
+    of('text', '')
+      .filter(({ text }) => code.test(text))
+      .map(where),
+    [],
+  )
   const stale = NOT_HERE.filter(
     ([file, begins]) => !blocks.some((block) => block.file === file && block.text.startsWith(begins)),
   )

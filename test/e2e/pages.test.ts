@@ -24,6 +24,7 @@ test('/ redirects browsers to a page, the dashboard if it is built, that loads n
 test('/docs/ serves the built documentation, each page also as Markdown, and /llms.txt lists them', async () => {
   assert.equal((await send(gateway, '/docs')).headers['location'], '/docs/')
   assert.equal((await send(gateway, '/docs/clients')).headers['location'], '/docs/clients/')
+  assert.equal((await send(gateway, '/docs/clients/editors')).headers['location'], '/docs/clients/')
   const page = await send(gateway, '/docs/errors')
   assert.equal(page.status, 200)
   assert.match(page.text, /<tr id="missing_field"/)

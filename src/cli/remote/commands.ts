@@ -97,6 +97,7 @@ function addSetup(program: Command): void {
     .option('--key-variable <name>', 'environment variable with the API key', parseVariable, 'TURNPIKE_API_KEY')
     .option('--write', "show the changes of the client's file, ask, and apply them")
     .option('--yes', 'do not ask')
+    .addHelpText('after', '\nOther clients: /docs/clients/ of the gateway has a page for each.')
     .action(lazily(() => import('../setup/setup.ts'), 'setup'))
 }
 

@@ -24,6 +24,8 @@ interface Client {
   readonly path: (surroundings: Surroundings) => string
   /** The file's text with the settings, all others kept. @throws Error for a text that cannot be read. */
   readonly edit: (text: string, settings: ClientSettings) => string
+  /** Name of its page in `docs/clients/`. */
+  readonly page: string
   /** What else is to be done. */
   readonly hint: (settings: ClientSettings) => string
 }
@@ -32,6 +34,7 @@ const needsKey = ({ keyVariable }: ClientSettings): string => `The client reads 
 
 export const CLIENTS: Readonly<Record<ClientName, Client>> = {
   claude: {
+    page: 'claude-code',
     path: ({ env, home }) => join(env['CLAUDE_CONFIG_DIR'] ?? join(home, '.claude'), 'settings.json'),
     edit: (text, { url, model, smallModel, keyVariable }) =>
       withJsonSettings(text, {
@@ -41,6 +44,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     hint: needsKey,
   },
   codex: {
+    page: 'codex',
     path: ({ env, home }) => join(env['CODEX_HOME'] ?? join(home, '.codex'), 'config.toml'),
     edit: (text, { url, model, keyVariable }) =>
       withTomlSettings(text, {
@@ -57,6 +61,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     hint: needsKey,
   },
   opencode: {
+    page: 'opencode',
     path: ({ env, home }) => join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'opencode', 'opencode.json'),
     edit: (text, { url, model, smallModel, keyVariable }) =>
       withJsonSettings(text, {
@@ -75,6 +80,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     hint: needsKey,
   },
   aider: {
+    page: 'aider',
     path: ({ home }) => join(home, '.aider.conf.yml'),
     edit: (text, { url, model, smallModel }) =>
       withYamlSettings(text, {

@@ -142,3 +142,11 @@ test('a diff has the lines that differ, with two lines around them', () => {
   )
   assert.equal(lineDiff('', text('a')), text('+ a'))
 })
+
+test('hints name the page of the client, which exists', async (t) => {
+  for (const name of CLIENT_NAMES) {
+    const { stderr } = await homeOf(t).run([name])
+    const [, page = ''] = /More: http:\/\/localhost:7575\/docs\/(clients\/[\w-]+)\n/.exec(stderr) ?? []
+    assert.match(readFileSync(join('docs', `${page}.md`), 'utf8'), new RegExp(`turnpike setup ${name} `))
+  }
+})

@@ -26,7 +26,8 @@ export async function setup(name: ClientName, options: SetupOptions): Promise<vo
   const settings = await settingsOf(options)
   const path = client.path({ env: processEnvironment, home: homedir() })
   const before = await readText(path)
-  const hint = plainText(client.hint(settings))
+  const page = `${settings.url}/docs/clients/${client.page}`
+  const hint = plainText(`${client.hint(settings)} More: ${page}`)
   if (options.write !== true) {
     await print(client.edit('', settings))
     note(`Add this to ${path}, or run this command with --write. ${hint}`)

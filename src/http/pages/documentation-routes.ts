@@ -17,6 +17,8 @@ export const DOCUMENTATION_FOLDER = join(DASHBOARD_FOLDER, '..', '..', 'site', '
 const MISSING_PAGE = '404.html'
 /** Of the API reference, whose component needs headers of its own. */
 const REFERENCE = 'api/'
+/** Pages that were split or renamed, so that old links lead on. */
+const MOVED: Readonly<Record<string, string>> = { 'clients/editors': 'clients/' }
 const decompress = promisify(gunzip)
 
 /** @param publicUrl With https, HSTS is sent. */
@@ -24,6 +26,8 @@ export function documentationRoutes(app: FastifyInstance, publicUrl: string): vo
   const pageHeaders = documentationHeaders(publicUrl)
   const apiHeaders = referenceHeaders(publicUrl)
   const send = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> => {
+    const moved = MOVED[path.replace(/\.(html|md)$/, '')]
+    if (moved !== undefined) return reply.redirect(`/docs/${moved}`, 302)
     const found = await findFile(path)
     if (found === undefined && (await readCompressed(`${path}/index.html`)))
       return reply.redirect(`/docs/${path}/`, 302)

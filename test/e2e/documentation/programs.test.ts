@@ -3,7 +3,7 @@
  * Python. Runs on one database: it is about what is written.
  */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { AccountId } from '../../../src/domain/ids.ts'
@@ -71,6 +71,44 @@ test('README.md and docs/idempotency.md: the Python client', async () => {
   assert.equal(code, 0, output)
   assert.match(output, /CompletionUsage\([\s\S]*chatcmpl-/)
 })
+
+const PYTHON_CLIENTS = [
+  ['docs/clients/anthropic-sdks.md', 'import os'],
+  ['docs/clients/langchain.md', 'import os\n\nfrom langchain_openai import ChatOpenAI'],
+  ['docs/clients/langchain.md', 'import os\n\nfrom langchain_openai import OpenAIEmbeddings'],
+  ['docs/clients/openai-sdks.md', 'import os\n\nfrom openai'],
+  ['docs/clients/openai-sdks.md', 'import os\n\nfrom agents'],
+] as const
+
+test('docs/clients: the Python clients are made as printed', async () => {
+  const python = await pythonWith(CLIENT_PACKAGES)
+  for (const [file, begins] of PYTHON_CLIENTS) {
+    writeFileSync(join(reader.folder, 'client.py'), reader.own(blockOf(file, begins).text))
+    const { code, output } = await reader.run(python, [join(reader.folder, 'client.py')])
+    assert.equal(code, 0, `${file}: ${output}`)
+  }
+})
+
+const SETUPS = [
+  ['docs/clients/aider.md', 'openai-api-base', '.aider.conf.yml'],
+  ['docs/clients/claude-code.md', '{', '.claude/settings.json'],
+  ['docs/clients/codex.md', 'model =', '.codex/config.toml'],
+  ['docs/clients/opencode.md', '{', '.config/opencode/opencode.json'],
+] as const
+
+for (const [file, settings, path] of SETUPS) {
+  test(`${file}: the command writes the file that the page prints`, async () => {
+    const { text } = blockOf(file, 'turnpike setup')
+    const [command = '', exported = '', client = ''] = text.split('\n')
+    assert.match(exported, /^export TURNPIKE_API_KEY=tp_/)
+    assert.match(client, /^(?:OPENAI_API_KEY="\$TURNPIKE_API_KEY" )?\w+$/, 'starts the client, which is not installed')
+    await succeeds(`${command.replace('--write', '--write --yes')}\n${exported}`)
+    const written = readFileSync(join(reader.folder, path), 'utf8')
+    const printed = reader.own(blockOf(file, settings).text)
+    if (path.endsWith('.json')) assert.deepEqual(JSON.parse(written), JSON.parse(printed))
+    else assert.equal(written.trim(), printed.trim())
+  })
+}
 
 for (const [name, program] of Object.entries(PROGRAMS)) {
   test(`docs/idempotency.md: the JavaScript client on the ${name} Node.js`, async () => {

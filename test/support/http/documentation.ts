@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..')
 const FENCED = /^( *)```([a-z]*)\n([\s\S]*?)\n *```$/gm
 
 export function documentedBlocks(): readonly Block[] {
-  const files = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: ROOT }).sort()]
+  const files = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT }).sort()]
   return files.flatMap((file) => {
     const document = readFileSync(join(ROOT, file), 'utf8')
     return [...document.matchAll(FENCED)].map(({ index, 1: indent = '', 2: language = '', 3: text = '' }) => ({

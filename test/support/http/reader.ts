@@ -70,6 +70,7 @@ export function makeReader({ gateway, key, config = {}, words = {} }: ReaderInpu
   const replacements = {
     'http://localhost:7575': gateway.url,
     'tp_…': key,
+    'tp_...': key,
     'npm run -s turnpike': `npm --prefix "$ROOT" run -s turnpike`,
     ...words,
   }
@@ -111,6 +112,7 @@ function makeTools(folder: string): void {
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'body.json'), '{}')
+  writeFileSync(join(folder, 'models.json'), '[]')
   writeFileSync(join(folder, 'service-account.json'), '{}')
 }
 
