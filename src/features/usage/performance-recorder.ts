@@ -41,15 +41,24 @@ export async function addPerformance(db: Kysely<Database>, records: readonly Cou
   await addSums(db, sums)
 }
 
+/** Times to the first byte are those of streams: an answer in one piece has its first byte with its last. */
 function count(sums: Map<string, Row>, record: Counted): void {
-  const { accountId, model, provider } = record
-  const hour = Math.floor(record.createdAt / HOUR_MS)
-  for (const [measure, bucket] of measuresOf(record)) {
-    const name = [accountId, hour, model, provider, measure, bucket].join(' ')
+  const { accountId, model, provider, createdAt, status, stream, firstByteMs, durationMs } = record
+  const hour = Math.floor(createdAt / HOUR_MS)
+  const prefix = `${accountId} ${hour} ${model} ${provider}`
+  const add = (measure: Row['measure'], bucket: number): void => {
+    const name = `${prefix} ${measure} ${bucket}`
     const known = sums.get(name)
     if (known !== undefined) known.count += 1
     else sums.set(name, { account_id: accountId, hour, model, provider, measure, bucket, count: 1 })
   }
+  add('requests', 0)
+  if (isFailure(record)) add('failed', 0)
+  if (status === 'completed') {
+    add('completed', 0)
+    add('duration', bucketOf(durationMs))
+  }
+  if (stream && firstByteMs !== undefined) add('first_byte', bucketOf(firstByteMs))
 }
 
 /** The hours first: reports read a day from its hours until its sums are as much. */
@@ -92,22 +101,6 @@ function byDay(rows: Iterable<Row>): ReadonlyMap<string, DayRow> {
     sums.set(name, { ...row, day, count: row.count + (sums.get(name)?.count ?? 0) })
   }
   return sums
-}
-
-/** Times to the first byte are those of streams: an answer in one piece has its first byte with its last. */
-function measuresOf(record: Counted): readonly (readonly [Row['measure'], number])[] {
-  const { status, stream, firstByteMs, durationMs } = record
-  return [
-    ['requests', 0],
-    ...(isFailure(record) ? ([['failed', 0]] as const) : []),
-    ...(status === 'completed'
-      ? ([
-          ['completed', 0],
-          ['duration', bucketOf(durationMs)],
-        ] as const)
-      : []),
-    ...(stream && firstByteMs !== undefined ? ([['first_byte', bucketOf(firstByteMs)]] as const) : []),
-  ]
 }
 
 /** Where a provider refused the content of the request, it is the client's fault, which says nothing of the provider. */
