@@ -16,11 +16,12 @@ import { saturate, type Target } from './load.ts'
 import { type BenchProcess, cpuMicroseconds, percentile, start } from './processes.ts'
 
 /** Each both off and on. */
-const TURNS = process.argv.includes('--quick') ? 3 : 8
-const WARM_SECONDS = 10
-const TURN_SECONDS = 2
+const TURNS = process.argv.includes('--quick') ? 6 : 18
+/** Until then the engine compiles, and the gateway tests its sandbox. */
+const WARM_SECONDS = 8
+const TURN_SECONDS = 1
 /** Until what a turn left to do (writing, exporting, collecting garbage) is done. */
-const SETTLE_MS = 1_500
+const SETTLE_MS = 800
 const WORK = { model: 'json', stream: false }
 const IN_FLIGHT = 64
 
@@ -68,7 +69,7 @@ async function ratiosOf({ config, env, prepare }: Variant, upstream: BenchProces
       await sleep(SETTLE_MS)
       return (cpuMicroseconds(pid) - before) / requests
     }
-    for (const isOn of [true, false]) await load(isOn, WARM_SECONDS)
+    for (const isOn of [true, false, true]) await load(isOn, WARM_SECONDS)
     const ratios: number[] = []
     for (let at = 0; at < TURNS; at++) {
       const isOnFirst = at % 2 === 0

@@ -92,7 +92,6 @@ async function createTracing(
   const passBaggage = propagate && acceptContext && propagators.baggage
   const onEnd = (trace: RequestTrace): void => {
     for (const receiver of receivers) receiver.add(trace)
-    trace.content = undefined // queues of other receivers keep the trace
   }
   return createTracer({ sampler, samplerRatio, acceptContext, propagate, passBaggage, now, clock, onEnd })
 }
@@ -104,7 +103,7 @@ function describe({ config: { otel }, version, instanceId }: TelemetryInput) {
 
 async function startTraceExport(input: TelemetryInput): Promise<Exported & TraceReceiver> {
   const { config, log, version } = input
-  const { createResource, createTraceExport, exportTrace, writeSpans } = await import('../telemetry/otlp/tracer.ts')
+  const { createResource, createTraceExport, writeSpans } = await import('../telemetry/otlp/tracer.ts')
   const { batches, exporters, targets } = config.otel
   const resource = createResource(describe(input))
   const onFailure = (reason: string): void => log.warn({ signal: 'traces', reason }, 'telemetry export failed')
@@ -114,7 +113,7 @@ async function startTraceExport(input: TelemetryInput): Promise<Exported & Trace
   const queue = createTraceExport({ endpoint, batch: batches.traces, resource, version, onFailure, ...sender })
   return {
     add(trace) {
-      if (trace.context.sampled) exportTrace(queue, trace)
+      if (trace.context.sampled) queue.add(trace)
     },
     counts: () => ({ signal: 'traces', ...queue.counts, waiting: queue.waiting }),
     close: () => queue.close(FLUSH_MS),

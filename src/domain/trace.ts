@@ -65,7 +65,7 @@ export interface RequestTrace {
   readonly attempts: AttemptTrace[]
   request: TracedRequest | undefined
   record: CompletionRecord | undefined
-  /** Undefined if content capture does not apply, and after `onEnd`, since queues keep the trace. */
+  /** Undefined if content capture does not apply. */
   content: TracedContent | undefined
   /** `METHOD /route` of an HTTP request. Undefined for the gateway's own requests. */
   route: string | undefined

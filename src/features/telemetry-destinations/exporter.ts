@@ -12,8 +12,8 @@ import type { AccountId } from '../../domain/ids.ts'
 import type { RequestTrace } from '../../domain/trace.ts'
 import { checkTarget } from '../../net/guarded-agent.ts'
 import type { ExportCounts } from '../../telemetry/metrics.ts'
-import type { ExportQueue } from '../../telemetry/otlp/queue.ts'
 import type { SendResult } from '../../telemetry/otlp/sender.ts'
+import type { TraceExport } from '../../telemetry/otlp/tracer.ts'
 import { type DestinationRow, enabledDestinations, extrasOf, headersOf, openSecrets, renewSeal } from './store.ts'
 
 /** Changes of other processes take effect by then. */
@@ -23,12 +23,10 @@ const MAX_QUEUE = 1_024
 const BATCH_SPANS = 256
 /** With prompts and answers: a body has at most a few MiB. */
 const CONTENT_BATCH_SPANS = 16
-/** Characters of a prompt and, about, of its answer; of a longer one, a span says that it is left out. */
+/** Characters of a prompt and its answer; of longer ones, a span says that they are left out. */
 export const MAX_CONTENT_CHARACTERS = 128 * 1024
-/** Of all prompts and answers that wait, for all destinations. */
-export const MAX_WAITING_CONTENT_CHARACTERS = 32 * 1024 * 1024
-/** The characters of an answer are known when it is rendered, which is later. */
-const CHARACTERS_A_TOKEN = 4
+/** Of spans that wait, for all destinations that receive prompts and answers. */
+export const MAX_WAITING_CONTENT_BYTES = 32 * 1024 * 1024
 const DELAY_MS = 2_000
 const TIMEOUT_MS = 10_000
 const FLUSH_MS = 2_000
@@ -62,7 +60,7 @@ export interface DestinationExporter {
 
 interface OpenDestination {
   readonly row: DestinationRow
-  readonly queue: ExportQueue<RequestTrace>
+  readonly queue: TraceExport
   /** Undefined: it gets neither prompts nor answers. */
   readonly contents: Contents | undefined
 }
@@ -78,7 +76,7 @@ interface ExporterState {
 
 export function createDestinationExporter(input: ExporterInput): DestinationExporter {
   const past = { exported: 0, dropped: 0 }
-  const room = { left: MAX_WAITING_CONTENT_CHARACTERS }
+  const room = { left: MAX_WAITING_CONTENT_BYTES }
   const state: ExporterState = { input, open: new Map(), past, room, reading: undefined }
   const failed = (error: unknown): void => input.log.warn({ err: error }, 'telemetry destinations could not be read')
   const timer = setInterval(() => void refresh(state).catch(failed), REFRESH_MS).unref()
@@ -89,7 +87,7 @@ export function createDestinationExporter(input: ExporterInput): DestinationExpo
       if (record === undefined) return
       for (const destination of state.open.get(record.accountId) ?? []) {
         const { team_id: teamId } = destination.row
-        if (teamId === null || teamId === record.teamId) addTrace(destination, trace)
+        if (teamId === null || teamId === record.teamId) destination.queue.add(trace)
       }
     },
     test: (row) => sendTest(state, row),
@@ -106,13 +104,6 @@ export function createDestinationExporter(input: ExporterInput): DestinationExpo
 
 function openOnes({ open }: ExporterState): OpenDestination[] {
   return [...open.values()].flat()
-}
-
-function addTrace({ queue, contents }: OpenDestination, trace: RequestTrace): void {
-  const { dropped } = queue.counts
-  contents?.keep(trace) // a full batch is sent at once
-  queue.add(trace, trace.attempts.length + 1)
-  if (queue.counts.dropped > dropped) contents?.take(trace)
 }
 
 async function endQueue({ past }: ExporterState, { queue, contents }: OpenDestination): Promise<void> {
@@ -171,20 +162,21 @@ async function openQueue(
     log.warn({ destination: row.id }, 'the credential of a telemetry destination cannot be read')
     return undefined
   }
-  const [{ createDestinationQueue }, { contentAttributes }] = await Promise.all([
+  const [{ createDestinationExport }, { contentAttributes }] = await Promise.all([
     import('../../telemetry/otlp/tracer.ts'),
     import('../../telemetry/otlp/spans.ts'),
   ])
   const contents = row.content === 1 ? createContents(room) : undefined
-  const contentOf = (trace: RequestTrace): Attributes => {
-    const content = contents?.take(trace)
-    if (content === undefined) return {}
-    if (content === 'omitted') return { 'turnpike.content_omitted': true }
-    const { endpoint, request, renderAnswer } = content
-    const { messages } = input.conversationOf(endpoint, JSON.parse(request)) ?? { messages: [] }
-    return contentAttributes(messages, renderAnswer())
+  const contentOf = ({ content }: RequestTrace): Attributes => {
+    if (contents === undefined || content === undefined) return {}
+    const { endpoint, body, bodyBytes = 0, renderAnswer } = content
+    if (!contents.hasRoom(bodyBytes)) return CONTENT_OMITTED
+    const { messages } = input.conversationOf(endpoint, body) ?? { messages: [] }
+    const attributes = contentAttributes(messages, renderAnswer())
+    const length = Object.values(attributes).reduce((sum: number, text) => sum + String(text).length, 0)
+    return contents.hasRoom(length) ? attributes : CONTENT_OMITTED
   }
-  const queue = createDestinationQueue({
+  const queue = createDestinationExport({
     endpoint: {
       url: row.url,
       headers: headersOf(row.kind, secrets),
@@ -196,57 +188,38 @@ async function openQueue(
     version,
     extras: extrasOf(row.kind),
     contentOf,
+    ...(contents && { onWaiting: contents.hold }),
     dispatcher: agent,
     check: () => void checkTarget(row.url, { allowPrivateNetworks }),
   })
   return { row, queue, contents }
 }
 
-/** What prompts and answers may still take, of all destinations, in characters. */
+/** Bytes that spans with prompts and answers may still take, of all destinations. */
 interface ContentRoom {
   left: number
 }
 
-interface KeptContent {
-  readonly endpoint: string
-  /** JSON text. */
-  readonly request: string
-  readonly renderAnswer: () => string | undefined
-  /** In characters, about. */
-  readonly size: number
-}
+const CONTENT_OMITTED: Attributes = { 'turnpike.content_omitted': true }
 
-/** The prompts and answers of the traces that wait for a destination. */
+/** The spans with prompts and answers that wait for a destination. */
 interface Contents {
-  keep(trace: RequestTrace): void
-  /** Undefined if content capture does not apply to the request. */
-  take(trace: RequestTrace): KeptContent | 'omitted' | undefined
+  /** Whether so much content may be added. */
+  hasRoom(size: number): boolean
+  /** @param bytes That begin to wait; negative: that are sent. */
+  hold(bytes: number): void
   close(): void
 }
 
 function createContents(room: ContentRoom): Contents {
-  const kept = new WeakMap<RequestTrace, KeptContent | 'omitted'>()
   let held = 0
-  const hold = (size: number): void => {
-    held += size
-    room.left -= size
+  const hold = (bytes: number): void => {
+    held += bytes
+    room.left -= bytes
   }
   return {
-    keep(trace) {
-      if (trace.content === undefined || trace.attempts.length === 0) return
-      const { endpoint, body, bodyBytes = 0, renderAnswer } = trace.content
-      const request = bodyBytes > MAX_CONTENT_CHARACTERS ? undefined : JSON.stringify(body)
-      const size = (request?.length ?? 0) + CHARACTERS_A_TOKEN * (trace.record?.completionTokens ?? 0)
-      const isKept = request !== undefined && size <= Math.min(MAX_CONTENT_CHARACTERS, room.left)
-      kept.set(trace, isKept ? { endpoint, request, renderAnswer, size } : 'omitted')
-      if (isKept) hold(size)
-    },
-    take(trace) {
-      const content = kept.get(trace)
-      kept.delete(trace)
-      if (typeof content === 'object') hold(-content.size)
-      return content
-    },
+    hasRoom: (size) => size <= Math.min(MAX_CONTENT_CHARACTERS, room.left),
+    hold,
     close: () => hold(-held),
   }
 }

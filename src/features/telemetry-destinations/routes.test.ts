@@ -12,7 +12,7 @@ import { callerOf } from '../../http/caller.ts'
 import { createGuardedAgent } from '../../net/guarded-agent.ts'
 import { createTracer } from '../../telemetry/otlp/tracer.ts'
 import { auditWriter } from '../audit/log.ts'
-import { createDestinationExporter, MAX_CONTENT_CHARACTERS, MAX_WAITING_CONTENT_CHARACTERS } from './exporter.ts'
+import { createDestinationExporter, MAX_CONTENT_CHARACTERS, MAX_WAITING_CONTENT_BYTES } from './exporter.ts'
 import { telemetryDestinationsRoutes } from './routes.ts'
 import { openSecrets } from './store.ts'
 
@@ -203,7 +203,7 @@ test('a span says that its prompt is left out where it is too long, or where too
   assert.equal(omitted().length, 2)
   const half = MAX_CONTENT_CHARACTERS / 2
   const count = 300
-  assert.ok(2 * count * half > MAX_WAITING_CONTENT_CHARACTERS)
+  assert.ok(2 * count * half > MAX_WAITING_CONTENT_BYTES)
   for (let each = 0; each < count; each++) ask(half)
   await receiver.until(() => receiver.spans.length === 4 + 4 * count)
   const before = omitted().length

@@ -25,6 +25,8 @@ export interface QueueCounts {
 export interface ExportQueue<Item> {
   /** @param weight What it counts as, of `maxQueue` and `maxBatch`. */
   add(item: Item, weight?: number): void
+  /** Adds what `make` returns, which is called only if there is room. */
+  addMade(make: () => Item, weight: number): void
   readonly counts: Readonly<QueueCounts>
   /** Weight of the items that wait. */
   readonly waiting: number
@@ -57,17 +59,8 @@ export function createQueue<Item>(options: QueueOptions<Item>): ExportQueue<Item
     get waiting() {
       return state.waiting
     },
-    add(item, weight = 1) {
-      if (state.waiting + weight > options.maxQueue) {
-        counts.dropped += weight
-        return
-      }
-      state.items.push(item)
-      state.weights.push(weight)
-      state.waiting += weight
-      if (state.waiting >= options.maxBatch && state.failures === 0) void sendNext(state)
-      else schedule(state, options.delayMs)
-    },
+    add: (item, weight = 1) => addMade(state, () => item, weight),
+    addMade: (make, weight) => addMade(state, make, weight),
     flush,
     async close(timeoutMs) {
       await flush(timeoutMs)
@@ -78,6 +71,19 @@ export function createQueue<Item>(options: QueueOptions<Item>): ExportQueue<Item
       state.waiting = 0
     },
   }
+}
+
+function addMade<Item>(state: QueueState<Item>, make: () => Item, weight: number): void {
+  const { options, counts } = state
+  if (state.waiting + weight > options.maxQueue) {
+    counts.dropped += weight
+    return
+  }
+  state.items.push(make())
+  state.weights.push(weight)
+  state.waiting += weight
+  if (state.waiting >= options.maxBatch && state.failures === 0) void sendNext(state)
+  else schedule(state, options.delayMs)
 }
 
 function schedule<Item>(state: QueueState<Item>, delayMs: number): void {

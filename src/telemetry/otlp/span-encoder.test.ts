@@ -1,60 +1,74 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AttributeValue } from '@opentelemetry/api'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { createSpanEncoder } from './span-encoder.ts'
-import { createResource } from './tracer.ts'
+import { attributeName, protobufSpans, type SpanEvent, type SpanHead } from './span-encoder.ts'
+import { createResource, createSpanCollector } from './tracer.ts'
 
-const source = {
+const origin = {
   resource: createResource({ serviceName: 'turnpike', version: '1', instanceId: 'i', attributes: { zone: 'é' } }),
   scope: { name: 'turnpike', version: '1.2.3' },
 }
 
-function span(over: Partial<ReadableSpan> = {}): ReadableSpan {
+interface Span extends SpanHead {
+  readonly status: number
+  readonly attributes: Readonly<Record<string, AttributeValue>>
+  readonly events: readonly SpanEvent[]
+}
+
+function span(over: Partial<Span> = {}): Span {
   return {
     name: 'chat m1',
     kind: 1,
-    spanContext: () => ({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', traceFlags: 1 }),
-    startTime: [1_795_000_000, 999_999_999],
-    endTime: [1_795_000_001, 1],
-    status: { code: 0 },
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    spanId: '00f067aa0ba902b7',
+    isSampled: true,
+    parentSpanId: undefined,
+    isParentRemote: false,
+    startMs: 1_795_000_000_999.999,
+    endMs: 1_795_000_001_000.5,
+    status: 0,
     attributes: {},
-    links: [],
     events: [],
-    duration: [0, 2],
-    ended: true,
-    resource: source.resource,
-    instrumentationScope: source.scope,
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
     ...over,
   }
 }
 
-function assertEncoded(spans: readonly ReadableSpan[]): void {
-  const encoder = createSpanEncoder(source)
-  for (const each of spans) encoder.add(each)
-  const official = ProtobufTraceSerializer.serializeRequest([...spans])
-  assert.deepEqual(Buffer.from(encoder.finish()), Buffer.from(official ?? []))
+/** Each span waits on its own, as the spans of a trace do. */
+function assertEncoded(spans: readonly Span[]): void {
+  const { writer, take } = createSpanCollector(origin)
+  const encoded = spans.map((each) => {
+    for (const receiver of [writer, protobufSpans.writer]) {
+      receiver.begin(each)
+      for (const [name, value] of Object.entries(each.attributes)) receiver.attribute(attributeName(name), value)
+      for (const event of each.events) receiver.event(event)
+      receiver.end(each.status)
+    }
+    return protobufSpans.take()
+  })
+  const official = ProtobufTraceSerializer.serializeRequest(take())
+  assert.deepEqual(Buffer.from(protobufSpans.requestOf(encoded, origin)), Buffer.from(official ?? []))
 }
 
 test('spans are encoded as the official encoder does: kinds, parents, status, events', () => {
   const [traceId, spanId] = [`${'0'.repeat(31)}a`, 'f'.repeat(16)]
   assertEncoded([span()])
-  assertEncoded([0, 1, 2, 3, 4].map((kind) => span({ kind, status: { code: kind % 3 } })))
-  assertEncoded(
-    [true, false].map((isRemote) => span({ parentSpanContext: { traceId, spanId, traceFlags: 0, isRemote } })),
-  )
-  const event = { name: 'turnpike.hold', time: [1, 2], attributes: { 'turnpike.amount_usd': 0.25 } } as const
+  assertEncoded([0, 1, 2, 3, 4].map((kind) => span({ kind, status: kind % 3, isSampled: kind > 1 })))
+  assertEncoded([true, false].map((isParentRemote) => span({ traceId, spanId, parentSpanId: spanId, isParentRemote })))
+  const event = { name: 'turnpike.hold', attribute: attributeName('turnpike.amount_usd'), value: 0.25 }
   assertEncoded([
     span({
       events: [
-        { ...event, time: [1, 2] },
-        { name: 'none', time: [0, 0] },
+        { ...event, atMs: 1_000.000_002 },
+        { ...event, name: 'none', atMs: 0, value: 3 },
       ],
     }),
   ])
+})
+
+test('times are encoded as the official encoder does, to the nanosecond', () => {
+  const times = [0, 1, 999.999_999, 65_535_999.5, 65_536_000, 4_294_967_296_000, 1_795_000_000_123.456]
+  assertEncoded(times.map((startMs) => span({ startMs, endMs: startMs + 0.25 })))
 })
 
 test('attributes are encoded as the official encoder does: every type, and numbers at the edges', () => {
@@ -76,6 +90,8 @@ test('texts are encoded as the official encoder does, at every length of a lengt
 test('values beyond those that are kept are encoded alike [limit: span-values]', () => {
   const values = Array.from({ length: 200 }, (_, at) => (at % 2 === 0 ? at : 'v'.repeat(at)))
   for (let time = 0; time < 2; time++) assertEncoded(values.map((kept) => span({ attributes: { kept } })))
+  attributeName('unique', { isUnique: true })
+  assertEncoded(values.map((unique) => span({ attributes: { unique } })))
 })
 
 test('a batch is encoded as the official encoder does', () => {

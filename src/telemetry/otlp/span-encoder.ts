@@ -1,15 +1,77 @@
 /**
  * Encodes spans as an OTLP request in protobuf, byte for byte as OpenTelemetry's encoder does, in a fraction of its time: that one
- * passes over each span twice, and encodes the names of attributes each time. docs/decisions/0019 has the figures.
+ * passes over each span twice, and encodes the names of attributes each time. docs/decisions/0024 has the figures.
  */
-import type { Attributes, AttributeValue, HrTime } from '@opentelemetry/api'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import type { SpanSource } from './spans.ts'
+import type { AttributeValue, SpanKind, SpanStatusCode } from '@opentelemetry/api'
+import type { Resource } from '@opentelemetry/resources'
 
-export interface SpanEncoder {
-  add(span: ReadableSpan): void
-  /** @returns the request with all spans that were added. */
-  finish(): Uint8Array
+/** Receives spans, one at a time: `begin`, its attributes, its events, `end`. */
+export interface SpanWriter {
+  begin(span: SpanHead): void
+  /** @param value Undefined: the span has no such attribute. */
+  attribute(name: AttributeName, value: AttributeValue | undefined): void
+  event(event: SpanEvent): void
+  end(status: SpanStatusCode): void
+}
+
+export interface SpanHead {
+  readonly name: string
+  readonly kind: SpanKind
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+  readonly parentSpanId: string | undefined
+  /** The parent is of another service. */
+  readonly isParentRemote: boolean
+  /** Unix milliseconds. */
+  readonly startMs: number
+  /** Unix milliseconds, not before `startMs`. */
+  readonly endMs: number
+}
+
+export interface SpanEvent {
+  readonly name: string
+  /** Unix milliseconds. */
+  readonly atMs: number
+  readonly attribute: AttributeName
+  readonly value: number
+}
+
+/** What all spans of a request have in common. */
+export interface SpanOrigin {
+  readonly resource: Resource
+  readonly scope: { readonly name: string; readonly version: string }
+}
+
+/** How spans become an OTLP request. @template Encoded Some spans. */
+export interface SpanEncoding<Encoded> {
+  readonly writer: SpanWriter
+  /** Takes the spans that were written since it was called before. */
+  take(): Encoded
+  requestOf(spans: readonly Encoded[], origin: SpanOrigin): Uint8Array
+}
+
+/** The name of an attribute, with what is known of it encoded. */
+export interface AttributeName {
+  readonly text: string
+  /** As a field of its own. */
+  readonly bytes: Uint8Array
+  /** The whole attribute, with its length, by its value: most have few. Undefined: each value comes once. */
+  readonly values: Map<AttributeValue, Uint8Array> | undefined
+}
+
+/** By text, of which there are few. */
+const attributeNames = new Map<string, AttributeName>()
+
+/** @param isUnique Whether hardly a value comes twice, so that none is worth keeping. */
+export function attributeName(text: string, { isUnique = false } = {}): AttributeName {
+  const seen = attributeNames.get(text)
+  if (seen !== undefined) return seen
+  const out = newOutput(FIELD_BYTES)
+  writeText(out, nested(1), text)
+  const name = { text, bytes: out.bytes.subarray(0, out.at), values: isUnique ? undefined : new Map() }
+  attributeNames.set(text, name)
+  return name
 }
 
 /** What is encoded so far. A field begins with its tag, of one byte but for `flags`. */
@@ -24,15 +86,106 @@ const varint = (field: number): number => field << 3
 const fixed64 = (field: number): number => (field << 3) | 1
 /** Of field 16, with 4 bytes: the low byte first. */
 const FLAGS = 0x0185
+export const IS_SAMPLED = 1
 const IS_REMOTE_KNOWN = 0x100
 const IS_REMOTE = 0x200
 
-/** @param source Of all spans. */
-export function createSpanEncoder({ resource, scope }: Pick<SpanSource, 'resource' | 'scope'>): SpanEncoder {
-  const out = newOutput(FIRST_BYTES)
+const FIRST_BYTES = 64 * 1024
+/** A larger buffer is not kept for the spans after. */
+const MAX_KEPT_OUTPUT_BYTES = 1024 * 1024
+/** What a field takes at most besides its text, with the lengths around it. */
+const FIELD_BYTES = 64
+/** A longer text is encoded by the engine. */
+const SHORT_TEXT = 64
+
+/** One at a time uses it: what is written is taken before anything else runs. */
+export const protobufSpans: SpanEncoding<Uint8Array> = createProtobufSpans()
+
+function createProtobufSpans(): SpanEncoding<Uint8Array> {
+  let out = newOutput(FIRST_BYTES)
+  return {
+    writer: createProtobufWriter(() => out),
+    take() {
+      const spans = Buffer.from(out.bytes.subarray(0, out.at))
+      if (out.bytes.length > MAX_KEPT_OUTPUT_BYTES) out = newOutput(FIRST_BYTES)
+      out.at = 0
+      return spans
+    },
+    requestOf: protobufRequest,
+  }
+}
+
+function createProtobufWriter(output: () => Output): SpanWriter {
+  let start = 0
+  let flags = 0
+  let hasOpenAttributes = false
+  const endAttributes = (out: Output): void => {
+    if (hasOpenAttributes) writeInteger(out, varint(10), 0) // attributes that were dropped, as events and links below
+    hasOpenAttributes = false
+  }
+  return {
+    begin(span) {
+      const out = output()
+      start = open(out, nested(2))
+      flags = flagsOf(span)
+      hasOpenAttributes = true
+      writeHead(out, span)
+    },
+    attribute(name, value) {
+      if (value !== undefined) writeAttribute(output(), nested(9), name, value)
+    },
+    event(event) {
+      const out = output()
+      endAttributes(out)
+      writeEvent(out, event)
+    },
+    end(code) {
+      const out = output()
+      endAttributes(out)
+      writeInteger(out, varint(12), 0)
+      writeInteger(out, varint(14), 0)
+      const status = open(out, nested(15))
+      writeInteger(out, varint(3), code)
+      close(out, status)
+      reserve(out, FIELD_BYTES)
+      out.at = out.bytes.writeUInt16LE(FLAGS, out.at)
+      out.at = out.bytes.writeUInt32LE(flags, out.at)
+      close(out, start)
+    },
+  }
+}
+
+function flagsOf({ isSampled, parentSpanId, isParentRemote }: SpanHead): number {
+  const remote = parentSpanId !== undefined && isParentRemote ? IS_REMOTE : 0
+  return (isSampled ? IS_SAMPLED : 0) | IS_REMOTE_KNOWN | remote
+}
+
+function writeHead(out: Output, { traceId, spanId, parentSpanId, name, kind, startMs, endMs }: SpanHead): void {
+  writeHex(out, nested(1), traceId)
+  writeHex(out, nested(2), spanId)
+  if (parentSpanId !== undefined) writeHex(out, nested(4), parentSpanId)
+  writeText(out, nested(5), name)
+  writeInteger(out, varint(6), kind + 1)
+  writeTime(out, fixed64(7), startMs)
+  writeTime(out, fixed64(8), endMs)
+}
+
+function writeEvent(out: Output, { atMs, name, attribute, value }: SpanEvent): void {
+  const start = open(out, nested(11))
+  writeTime(out, fixed64(1), atMs)
+  writeText(out, nested(2), name)
+  writeAttribute(out, nested(3), attribute, value)
+  writeInteger(out, varint(4), 0)
+  close(out, start)
+}
+
+function protobufRequest(spans: readonly Uint8Array[], { resource, scope }: SpanOrigin): Uint8Array {
+  const out = newOutput(FIRST_BYTES + spans.reduce((sum, { length }) => sum + length, 0))
   const resourceSpans = open(out, nested(1))
   const inResource = open(out, nested(1))
-  writeAttributes(out, nested(1), resource.attributes)
+  for (const [name, value] of Object.entries(resource.attributes)) {
+    if (value !== undefined) writeAttribute(out, nested(1), attributeName(name), value)
+  }
   writeInteger(out, varint(2), 0)
   close(out, inResource)
   const scopeSpans = open(out, nested(2))
@@ -40,95 +193,33 @@ export function createSpanEncoder({ resource, scope }: Pick<SpanSource, 'resourc
   writeText(out, nested(1), scope.name)
   writeText(out, nested(2), scope.version)
   close(out, inScope)
-  return {
-    add: (span) => writeSpan(out, span),
-    finish() {
-      close(out, scopeSpans)
-      close(out, resourceSpans)
-      return out.bytes.subarray(0, out.at)
-    },
+  for (const each of spans) writeBytes(out, each)
+  close(out, scopeSpans)
+  close(out, resourceSpans)
+  return out.bytes.subarray(0, out.at)
+}
+
+function writeAttribute(out: Output, tag: number, { bytes, values }: AttributeName, value: AttributeValue): void {
+  const encoded = values?.get(value)
+  if (encoded !== undefined) {
+    reserve(out, FIELD_BYTES)
+    out.bytes[out.at++] = tag
+    writeBytes(out, encoded)
+    return
   }
-}
-
-function writeSpan(out: Output, span: ReadableSpan): void {
-  const { traceId, spanId, traceFlags } = span.spanContext()
-  const parent = span.parentSpanContext
-  const start = open(out, nested(2))
-  writeHex(out, nested(1), traceId)
-  writeHex(out, nested(2), spanId)
-  if (parent !== undefined) writeHex(out, nested(4), parent.spanId)
-  writeText(out, nested(5), span.name)
-  writeInteger(out, varint(6), span.kind + 1)
-  writeTime(out, fixed64(7), span.startTime)
-  writeTime(out, fixed64(8), span.endTime)
-  writeAttributes(out, nested(9), span.attributes)
-  writeInteger(out, varint(10), 0) // attributes that were dropped, as events and links below
-  for (const event of span.events) writeEvent(out, event)
-  writeInteger(out, varint(12), 0)
-  writeInteger(out, varint(14), 0)
-  const status = open(out, nested(15))
-  writeInteger(out, varint(3), span.status.code)
-  close(out, status)
-  reserve(out, FIELD_BYTES)
-  out.at = out.bytes.writeUInt16LE(FLAGS, out.at)
-  out.at = out.bytes.writeUInt32LE(traceFlags | IS_REMOTE_KNOWN | (parent?.isRemote === true ? IS_REMOTE : 0), out.at)
+  const start = open(out, tag)
+  writeBytes(out, bytes)
+  const any = open(out, nested(2))
+  writeValue(out, value)
+  close(out, any)
   close(out, start)
+  const isKept = values !== undefined && typeof value !== 'object' && values.size < MAX_KEPT_VALUES
+  if (isKept && out.at - start <= MAX_KEPT_BYTES) values.set(value, Uint8Array.from(out.bytes.subarray(start, out.at)))
 }
 
-function writeEvent(out: Output, { time, name, attributes = {} }: ReadableSpan['events'][number]): void {
-  const start = open(out, nested(11))
-  writeTime(out, fixed64(1), time)
-  writeText(out, nested(2), name)
-  writeAttributes(out, nested(3), attributes)
-  writeInteger(out, varint(4), 0)
-  close(out, start)
-}
-
-function writeAttributes(out: Output, tag: number, attributes: Attributes): void {
-  for (const name in attributes) {
-    const value = attributes[name]
-    const known = knownAttribute(name)
-    const encoded = typeof value === 'object' ? undefined : known.values.get(value)
-    if (encoded !== undefined) {
-      reserve(out, FIELD_BYTES)
-      out.bytes[out.at++] = tag
-      writeBytes(out, encoded)
-      continue
-    }
-    const start = open(out, tag)
-    writeBytes(out, known.name)
-    const any = open(out, nested(2))
-    writeValue(out, value)
-    close(out, any)
-    close(out, start)
-    const isKept = typeof value !== 'object' && known.values.size < MAX_KEPT_VALUES && out.at - start <= MAX_KEPT_BYTES
-    if (isKept) known.values.set(value, Uint8Array.from(out.bytes.subarray(start, out.at)))
-  }
-}
-
-/** Values that are kept of an attribute: most have few. */
+/** Values that are kept of an attribute. */
 const MAX_KEPT_VALUES = 64
 const MAX_KEPT_BYTES = 128
-
-interface KnownAttribute {
-  /** As a field of its own. */
-  readonly name: Uint8Array
-  /** The whole attribute, with its length, by its value. */
-  readonly values: Map<AttributeValue | undefined, Uint8Array>
-}
-
-/** By name, of which there are few. */
-const attributesSeen = new Map<string, KnownAttribute>()
-
-function knownAttribute(name: string): KnownAttribute {
-  const seen = attributesSeen.get(name)
-  if (seen !== undefined) return seen
-  const out = newOutput(FIELD_BYTES)
-  writeText(out, nested(1), name)
-  const known = { name: out.bytes.subarray(0, out.at), values: new Map() }
-  attributesSeen.set(name, known)
-  return known
-}
 
 function writeValue(out: Output, value: AttributeValue | null | undefined): void {
   if (typeof value === 'string') writeText(out, nested(1), value)
@@ -154,12 +245,6 @@ function writeNumber(out: Output, value: number): void {
   out.bytes[out.at++] = fixed64(4)
   out.at = out.bytes.writeDoubleLE(value, out.at)
 }
-
-const FIRST_BYTES = 64 * 1024
-/** What a field takes at most besides its text, with the lengths around it. */
-const FIELD_BYTES = 64
-/** A longer text is encoded by the engine. */
-const SHORT_TEXT = 64
 
 function newOutput(size: number): Output {
   return { bytes: Buffer.allocUnsafeSlow(size), at: 0 }
@@ -213,14 +298,20 @@ function writeInteger(out: Output, tag: number, value: number): void {
   out.bytes[out.at++] = Number(rest)
 }
 
-/** Nanoseconds since 1970, in two halves, which numbers can hold. */
-function writeTime(out: Output, tag: number, [seconds, nanoseconds]: HrTime): void {
+/** @param unixMs As nanoseconds, in two halves, which numbers can hold. */
+function writeTime(out: Output, tag: number, unixMs: number): void {
   reserve(out, FIELD_BYTES)
   out.bytes[out.at++] = tag
+  const seconds = Math.floor(unixMs / 1000)
   const upper = Math.floor(seconds / 0x10000) * 1e9 // times 2¹⁶
-  const lower = (upper % 0x10000) * 0x10000 + (seconds % 0x10000) * 1e9 + nanoseconds
+  const lower = (upper % 0x10000) * 0x10000 + (seconds % 0x10000) * 1e9 + nanosecondsOf(unixMs, seconds)
   out.at = out.bytes.writeUInt32LE(lower % 0x100000000, out.at)
   out.at = out.bytes.writeUInt32LE(Math.floor(upper / 0x10000) + Math.floor(lower / 0x100000000), out.at)
+}
+
+/** Nanoseconds of a time beyond its seconds. */
+export function nanosecondsOf(unixMs: number, seconds: number): number {
+  return Math.round((unixMs - seconds * 1000) * 1e6)
 }
 
 function writeHex(out: Output, tag: number, value: string): void {

@@ -1,22 +1,14 @@
 /**
- * Converts the traces of requests to spans: one of kind SERVER for the request, one of kind CLIENT for each attempt at a
- * provider, with the GenAI semantic conventions. It runs when a batch is sent, never while a request runs.
+ * Writes the traces of requests as spans: one of kind SERVER for the request, one of kind CLIENT for each attempt at a
+ * provider, with the GenAI semantic conventions. It runs when a trace has ended, which is after its response.
  */
-import {
-  type Attributes,
-  type HrTime,
-  type SpanContext,
-  SpanKind,
-  type SpanStatus,
-  SpanStatusCode,
-} from '@opentelemetry/api'
-import type { Resource } from '@opentelemetry/resources'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace'
+import { type Attributes, SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import type { ChatMessage, ContentPart, ToolCall } from '../../domain/chat.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AttemptTrace, RequestTrace, TraceStep } from '../../domain/trace.ts'
 import { parseJson } from '../../lib/json.ts'
 import { operationOf } from '../gen-ai-metrics.ts'
+import { attributeName, type SpanEvent, type SpanWriter } from './span-encoder.ts'
 
 /** What spans of a destination have besides, by the role of a span. */
 export interface SpanExtras {
@@ -24,9 +16,7 @@ export interface SpanExtras {
   readonly attempt: Attributes
 }
 
-export interface SpanSource {
-  readonly resource: Resource
-  readonly scope: { readonly name: string; readonly version: string }
+export interface SpanDetails {
   readonly extras?: SpanExtras | undefined
   /** Returns the attributes with the prompt and the answer. Absent for receivers that get neither. */
   readonly contentOf?: ((trace: RequestTrace) => Attributes) | undefined
@@ -34,41 +24,50 @@ export interface SpanSource {
   readonly isForeign: boolean
 }
 
-export function spansOf(trace: RequestTrace, source: SpanSource): ReadableSpan[] {
-  const { startedAt, startedAtUnixMs } = trace
-  const unixMs = (at: number): number => startedAtUnixMs + (at - startedAt)
-  const last = trace.attempts.at(-1)
-  const attempts = trace.attempts.map((attempt) =>
-    attemptSpan({ trace, attempt, source, unixMs, isLast: attempt === last }),
-  )
-  return [requestSpan(trace, source, unixMs), ...attempts]
-}
-
 /** Spans of a trace. */
 export function spanCount({ attempts }: RequestTrace): number {
   return attempts.length + 1
 }
 
-function requestSpan(trace: RequestTrace, source: SpanSource, unixMs: (at: number) => number): ReadableSpan {
-  const { context, parentSpanId, record, request, route } = trace
-  const { traceId } = context
-  const parent = parentSpanId && { traceId, spanId: parentSpanId, traceFlags: 1, isRemote: true }
-  return spanOf({
-    source,
-    name: route ?? operationName(record, request?.model ?? ''),
-    kind: route === undefined ? SpanKind.INTERNAL : SpanKind.SERVER,
-    context: contextOf(trace, context.spanId),
-    parent: parent || undefined,
-    startMs: unixMs(trace.startedAt),
-    endMs: unixMs(trace.endedAt ?? trace.startedAt),
-    attributes: { ...httpAttributes(trace), ...requestAttributes(trace), ...source.extras?.request },
-    events: trace.steps.map((step) => eventOf(step, unixMs)),
-    status: isFailure(trace) ? ERROR : UNSET,
-  })
+/** Writes the spans of a trace. */
+export function writeTrace(writer: SpanWriter, trace: RequestTrace, details: SpanDetails): void {
+  writeRequestSpan(writer, trace, details)
+  const last = trace.attempts.at(-1)
+  for (const attempt of trace.attempts) {
+    writeAttemptSpan(writer, { trace, attempt, isLast: attempt === last, details })
+  }
 }
 
-const UNSET: SpanStatus = { code: SpanStatusCode.UNSET }
-const ERROR: SpanStatus = { code: SpanStatusCode.ERROR }
+function writeRequestSpan(writer: SpanWriter, trace: RequestTrace, { extras }: SpanDetails): void {
+  const { context, parentSpanId, record, request, route, startedAt, endedAt = startedAt } = trace
+  writer.begin({
+    name: route ?? operationName(record, request?.model ?? ''),
+    kind: route === undefined ? SpanKind.INTERNAL : SpanKind.SERVER,
+    traceId: context.traceId,
+    spanId: context.spanId,
+    isSampled: context.sampled,
+    parentSpanId,
+    isParentRemote: true,
+    startMs: unixMs(trace, startedAt),
+    endMs: unixMs(trace, Math.max(startedAt, endedAt)),
+  })
+  writeHttp(writer, trace)
+  writeRequest(writer, trace)
+  writeAttributes(writer, extras?.request)
+  for (const step of trace.steps) writer.event(eventOf(trace, step))
+  writer.end(isFailure(trace) ? SpanStatusCode.ERROR : SpanStatusCode.UNSET)
+}
+
+function unixMs({ startedAt, startedAtUnixMs }: RequestTrace, at: number): number {
+  return startedAtUnixMs + (at - startedAt)
+}
+
+function eventOf(trace: RequestTrace, { name, at, value }: TraceStep): SpanEvent {
+  const span = { name: `turnpike.${name}`, atMs: unixMs(trace, at) }
+  return name === 'queue'
+    ? { ...span, attribute: QUEUE_WAIT_MS, value }
+    : { ...span, attribute: AMOUNT_USD, value: value / 1e9 }
+}
 
 /** A server span fails with the server, not with its client. */
 function isFailure({ status, record, route }: RequestTrace): boolean {
@@ -80,113 +79,141 @@ function operationName(record: CompletionRecord | undefined, model: string): str
   return `${operationOf(record?.api)} ${model}`
 }
 
-function httpAttributes({ route, status, errorCode, record }: RequestTrace): Attributes {
-  if (route === undefined) return errorCode === undefined ? {} : { 'error.type': errorCode }
-  const [method = '', path = ''] = route.split(' ')
-  const error = errorCode ?? (record === undefined || record.status === 'completed' ? undefined : record.status)
-  return {
-    'http.request.method': method,
-    ...(path !== '' && { 'http.route': path }),
-    ...(status !== undefined && { 'http.response.status_code': status }),
-    ...(error !== undefined && { 'error.type': error }),
+const HTTP_METHOD = attributeName('http.request.method')
+const HTTP_ROUTE = attributeName('http.route')
+const HTTP_STATUS = attributeName('http.response.status_code')
+const ERROR_TYPE = attributeName('error.type')
+const OPERATION = attributeName('gen_ai.operation.name')
+const PROVIDER_KIND = attributeName('gen_ai.provider.name')
+const REQUEST_MODEL = attributeName('gen_ai.request.model')
+const REQUEST_STREAM = attributeName('gen_ai.request.stream')
+const REQUEST_MAX_TOKENS = attributeName('gen_ai.request.max_tokens')
+const REQUEST_TEMPERATURE = attributeName('gen_ai.request.temperature')
+const REQUEST_TOP_P = attributeName('gen_ai.request.top_p')
+const RESPONSE_ID = attributeName('gen_ai.response.id', { isUnique: true })
+const RESPONSE_MODEL = attributeName('gen_ai.response.model')
+const FINISH_REASONS = attributeName('gen_ai.response.finish_reasons')
+const FIRST_CHUNK_SECONDS = attributeName('gen_ai.response.time_to_first_chunk', { isUnique: true })
+const INPUT_TOKENS = attributeName('gen_ai.usage.input_tokens')
+const OUTPUT_TOKENS = attributeName('gen_ai.usage.output_tokens')
+const CACHE_READ_TOKENS = attributeName('gen_ai.usage.cache_read.input_tokens')
+const CACHE_WRITE_TOKENS = attributeName('gen_ai.usage.cache_creation.input_tokens')
+const REASONING_TOKENS = attributeName('gen_ai.usage.reasoning.output_tokens')
+const COST_USD = attributeName('turnpike.cost_usd', { isUnique: true })
+const ACCOUNT_ID = attributeName('turnpike.account_id')
+const KEY_ID = attributeName('turnpike.key_id')
+const STATUS = attributeName('turnpike.status')
+const USAGE_SOURCE = attributeName('turnpike.usage_source')
+const PRICE_VERSION = attributeName('turnpike.price_version')
+const ATTEMPTS = attributeName('turnpike.attempts')
+const CLIENT_REQUEST_ID = attributeName('turnpike.client_request_id', { isUnique: true })
+const PROVIDER = attributeName('turnpike.provider')
+const OUTCOME = attributeName('turnpike.outcome')
+const QUEUE_WAIT_MS = attributeName('turnpike.queue.wait_ms', { isUnique: true })
+const AMOUNT_USD = attributeName('turnpike.amount_usd', { isUnique: true })
+
+function writeHttp(writer: SpanWriter, { route, status, errorCode, record }: RequestTrace): void {
+  if (route === undefined) {
+    writer.attribute(ERROR_TYPE, errorCode)
+    return
   }
+  const space = route.indexOf(' ')
+  writer.attribute(HTTP_METHOD, space < 0 ? route : route.slice(0, space))
+  if (space >= 0) writer.attribute(HTTP_ROUTE, route.slice(space + 1))
+  writer.attribute(HTTP_STATUS, status)
+  writer.attribute(ERROR_TYPE, errorCode ?? (record?.status === 'completed' ? undefined : record?.status))
 }
 
-function requestAttributes({ request, record, attempts }: RequestTrace): Attributes {
-  if (request === undefined) return {}
-  const { model, stream, maxTokens, temperature, topP } = request
-  const answering = attempts.at(-1)
-  return {
-    'gen_ai.operation.name': operationOf(record?.api),
-    'gen_ai.request.model': model,
-    'gen_ai.request.stream': stream,
-    ...(maxTokens !== undefined && { 'gen_ai.request.max_tokens': maxTokens }),
-    ...(temperature !== undefined && { 'gen_ai.request.temperature': temperature }),
-    ...(topP !== undefined && { 'gen_ai.request.top_p': topP }),
-    ...(answering !== undefined && { 'gen_ai.provider.name': answering.kind }),
-    ...(record !== undefined && { ...usageAttributes(record), ...accountAttributes(record) }),
-  }
+function writeRequest(writer: SpanWriter, { request, record, attempts }: RequestTrace): void {
+  if (request === undefined) return
+  writer.attribute(OPERATION, operationOf(record?.api))
+  writer.attribute(REQUEST_MODEL, request.model)
+  writer.attribute(REQUEST_STREAM, request.stream)
+  writer.attribute(REQUEST_MAX_TOKENS, request.maxTokens)
+  writer.attribute(REQUEST_TEMPERATURE, request.temperature)
+  writer.attribute(REQUEST_TOP_P, request.topP)
+  writer.attribute(PROVIDER_KIND, attempts.at(-1)?.kind)
+  if (record === undefined) return
+  writeUsage(writer, record, record.model, record.firstByteMs)
+  writeAccount(writer, record)
 }
 
-function usageAttributes(record: CompletionRecord): Attributes {
-  const { id, model, promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = record
-  const { finishReason, firstByteMs, stream, costNanoUsd } = record
-  return {
-    'gen_ai.response.id': id,
-    'gen_ai.response.model': model,
-    'gen_ai.usage.input_tokens': promptTokens,
-    'gen_ai.usage.output_tokens': completionTokens,
-    ...(cachedTokens > 0 && { 'gen_ai.usage.cache_read.input_tokens': cachedTokens }),
-    ...(cacheWriteTokens > 0 && { 'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens }),
-    ...(reasoningTokens > 0 && { 'gen_ai.usage.reasoning.output_tokens': reasoningTokens }),
-    ...(finishReason !== undefined && { 'gen_ai.response.finish_reasons': [finishReason] }),
-    ...(stream && firstByteMs !== undefined && { 'gen_ai.response.time_to_first_chunk': firstByteMs / 1000 }),
-    'turnpike.cost_usd': Number(costNanoUsd) / 1e9,
-  }
+/** @param firstMs Milliseconds to the first event of a stream. */
+function writeUsage(writer: SpanWriter, record: CompletionRecord, model: string, firstMs: number | undefined): void {
+  const { finishReason } = record
+  writer.attribute(RESPONSE_ID, record.id)
+  writer.attribute(RESPONSE_MODEL, model)
+  writer.attribute(INPUT_TOKENS, record.promptTokens)
+  writer.attribute(OUTPUT_TOKENS, record.completionTokens)
+  writer.attribute(CACHE_READ_TOKENS, unlessZero(record.cachedTokens))
+  writer.attribute(CACHE_WRITE_TOKENS, unlessZero(record.cacheWriteTokens))
+  writer.attribute(REASONING_TOKENS, unlessZero(record.reasoningTokens))
+  if (finishReason !== undefined) writer.attribute(FINISH_REASONS, [finishReason])
+  if (record.stream && firstMs !== undefined) writer.attribute(FIRST_CHUNK_SECONDS, firstMs / 1000)
+  writer.attribute(COST_USD, Number(record.costNanoUsd) / 1e9)
 }
 
-function accountAttributes(record: CompletionRecord): Attributes {
-  const { accountId, keyId, status, usageSource, attempts, clientRequestId, priceVersion } = record
-  return {
-    'turnpike.account_id': accountId,
-    'turnpike.key_id': keyId,
-    'turnpike.status': status,
-    'turnpike.usage_source': usageSource,
-    'turnpike.price_version': priceVersion,
-    'turnpike.attempts': attempts,
-    ...(clientRequestId !== undefined && { 'turnpike.client_request_id': clientRequestId }),
-  }
+function unlessZero(count: number): number | undefined {
+  return count === 0 ? undefined : count
 }
 
-interface AttemptSpanInput {
+function writeAccount(writer: SpanWriter, record: CompletionRecord): void {
+  writer.attribute(ACCOUNT_ID, record.accountId)
+  writer.attribute(KEY_ID, record.keyId)
+  writer.attribute(STATUS, record.status)
+  writer.attribute(USAGE_SOURCE, record.usageSource)
+  writer.attribute(PRICE_VERSION, record.priceVersion)
+  writer.attribute(ATTEMPTS, record.attempts)
+  writer.attribute(CLIENT_REQUEST_ID, record.clientRequestId)
+}
+
+interface AttemptSpan {
   readonly trace: RequestTrace
   readonly attempt: AttemptTrace
-  readonly source: SpanSource
-  readonly unixMs: (at: number) => number
   readonly isLast: boolean
+  readonly details: SpanDetails
 }
 
-/** The usage of an answer is that of its attempt, which is the last one. */
-function attemptSpan({ trace, attempt, source, unixMs, isLast }: AttemptSpanInput): ReadableSpan {
+function writeAttemptSpan(writer: SpanWriter, { trace, attempt, isLast, details }: AttemptSpan): void {
   const { record, context } = trace
-  const { model, outcome, startedAt } = attempt
+  const { model, outcome, startedAt, firstEventMs } = attempt
   const operation = operationOf(record?.api)
-  return spanOf({
-    source,
+  writer.begin({
     name: `${operation} ${model}`,
     kind: SpanKind.CLIENT,
-    context: contextOf(trace, attempt.spanId),
-    parent: { traceId: context.traceId, spanId: context.spanId, traceFlags: 1, isRemote: false },
-    startMs: unixMs(startedAt),
-    endMs: unixMs(attempt.endedAt ?? trace.endedAt ?? startedAt),
-    attributes: {
-      'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': attempt.kind,
-      'gen_ai.request.model': model,
-      'turnpike.provider': attempt.provider,
-      ...(!source.isForeign && serverAttributes(attempt.baseUrl)),
-      ...outcomeAttributes(attempt),
-      ...(isLast &&
-        outcome === undefined &&
-        record !== undefined && { ...usageAttributes(record), 'gen_ai.response.model': model }),
-      ...(trace.request?.stream === true &&
-        attempt.firstEventMs !== undefined && {
-          'gen_ai.response.time_to_first_chunk': attempt.firstEventMs / 1000,
-        }),
-      ...(isLast && source.contentOf?.(trace)),
-      ...source.extras?.attempt,
-    },
-    events: [],
-    status: outcome === undefined || outcome === 'abandoned' ? UNSET : ERROR,
+    traceId: context.traceId,
+    spanId: attempt.spanId,
+    isSampled: context.sampled,
+    parentSpanId: context.spanId,
+    isParentRemote: false,
+    startMs: unixMs(trace, startedAt),
+    endMs: unixMs(trace, Math.max(startedAt, attempt.endedAt ?? trace.endedAt ?? startedAt)),
   })
+  writer.attribute(OPERATION, operation)
+  writer.attribute(PROVIDER_KIND, attempt.kind)
+  writer.attribute(REQUEST_MODEL, model)
+  writer.attribute(PROVIDER, attempt.provider)
+  if (!details.isForeign) writeAttributes(writer, serverAttributes(attempt.baseUrl))
+  writeOutcome(writer, attempt)
+  // The usage of an answer is that of its attempt, which is the last one.
+  if (isLast && outcome === undefined && record !== undefined) {
+    writeUsage(writer, record, model, firstEventMs ?? record.firstByteMs)
+  } else if (trace.request?.stream === true && firstEventMs !== undefined) {
+    writer.attribute(FIRST_CHUNK_SECONDS, firstEventMs / 1000)
+  }
+  if (isLast) writeAttributes(writer, details.contentOf?.(trace))
+  writeAttributes(writer, details.extras?.attempt)
+  writer.end(outcome === undefined || outcome === 'abandoned' ? SpanStatusCode.UNSET : SpanStatusCode.ERROR)
 }
 
-function outcomeAttributes({ outcome, status }: AttemptTrace): Attributes {
-  return {
-    'turnpike.outcome': outcome ?? 'answered',
-    ...(status > 0 && { 'http.response.status_code': status }),
-    ...(outcome !== undefined && outcome !== 'abandoned' && { 'error.type': outcome }),
-  }
+function writeOutcome(writer: SpanWriter, { outcome, status }: AttemptTrace): void {
+  writer.attribute(OUTCOME, outcome ?? 'answered')
+  writer.attribute(HTTP_STATUS, unlessZero(status))
+  writer.attribute(ERROR_TYPE, outcome === 'abandoned' ? undefined : outcome)
+}
+
+function writeAttributes(writer: SpanWriter, attributes: Attributes | undefined): void {
+  for (const name in attributes) writer.attribute(attributeName(name), attributes[name])
 }
 
 /** Operators configure few addresses. */
@@ -204,51 +231,6 @@ function serverAttributes(baseUrl: string): Attributes {
 function addressOf({ hostname, port, protocol }: URL): Attributes {
   const usual = protocol === 'https:' ? 443 : 80
   return { 'server.address': hostname, 'server.port': port === '' ? usual : Number(port) }
-}
-
-function eventOf({ name, at, value }: TraceStep, unixMs: (at: number) => number) {
-  const attributes = name === 'queue' ? { 'turnpike.queue.wait_ms': value } : { 'turnpike.amount_usd': value / 1e9 }
-  return { name: `turnpike.${name}`, time: hrTime(unixMs(at)), attributes }
-}
-
-function contextOf({ context: { traceId, sampled } }: RequestTrace, spanId: string): SpanContext {
-  return { traceId, spanId, traceFlags: sampled ? 1 : 0 }
-}
-
-interface SpanInput {
-  readonly source: SpanSource
-  readonly name: string
-  readonly kind: SpanKind
-  readonly context: SpanContext
-  readonly parent: SpanContext | undefined
-  readonly startMs: number
-  readonly endMs: number
-  readonly attributes: Attributes
-  readonly events: ReadableSpan['events']
-  readonly status: SpanStatus
-}
-
-function spanOf({ source, context, parent, startMs, endMs, ...span }: SpanInput): ReadableSpan {
-  return {
-    ...span,
-    spanContext: () => context,
-    ...(parent !== undefined && { parentSpanContext: parent }),
-    startTime: hrTime(startMs),
-    endTime: hrTime(Math.max(startMs, endMs)),
-    duration: hrTime(Math.max(0, endMs - startMs)),
-    ended: true,
-    links: [],
-    resource: source.resource,
-    instrumentationScope: source.scope,
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-  }
-}
-
-function hrTime(unixMs: number): HrTime {
-  const seconds = Math.floor(unixMs / 1000)
-  return [seconds, Math.round((unixMs - seconds * 1000) * 1e6)]
 }
 
 /** A chat completion, as content capture renders answers. */

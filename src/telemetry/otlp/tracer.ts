@@ -1,20 +1,27 @@
 /**
- * Traces requests and exports their spans. Sampling decides once, at the start; spans are made and serialized when a batch is
- * sent. Loaded only where somebody receives traces.
+ * Traces requests and exports their spans. Sampling decides once, at the start; spans are encoded when their request has ended,
+ * and wait as bytes. Loaded only where somebody receives traces.
  */
 import { randomFillSync } from 'node:crypto'
-import { setImmediate as nextTick } from 'node:timers/promises'
-import { ROOT_CONTEXT } from '@opentelemetry/api'
+import { type AttributeValue, type HrTime, ROOT_CONTEXT, type SpanStatusCode } from '@opentelemetry/api'
 import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources'
-import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace'
+import { type ReadableSpan, SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace'
 import type { Dispatcher } from 'undici'
 import type { RequestTrace, TraceHeaders, Tracing } from '../../domain/trace.ts'
 import { parseBaggage, parseTraceparent } from '../../lib/trace-context.ts'
 import { createQueue, type ExportQueue } from './queue.ts'
 import { createSender, type OtlpEndpoint, type Sender, type SendResult } from './sender.ts'
-import { createSpanEncoder } from './span-encoder.ts'
-import { type SpanExtras, type SpanSource, spanCount, spansOf } from './spans.ts'
+import {
+  IS_SAMPLED,
+  nanosecondsOf,
+  protobufSpans,
+  type SpanEncoding,
+  type SpanHead,
+  type SpanOrigin,
+  type SpanWriter,
+} from './span-encoder.ts'
+import { type SpanDetails, spanCount, writeTrace } from './spans.ts'
 
 export interface TracerOptions {
   readonly sampler: string
@@ -124,38 +131,59 @@ export function createResource({ serviceName, version, instanceId, attributes }:
   })
 }
 
-export interface TraceExportOptions {
+export interface TraceExportOptions extends Partial<SpanDetails> {
   readonly endpoint: OtlpEndpoint
   readonly batch: { readonly maxQueue: number; readonly maxBatch: number; readonly delayMs: number }
   readonly resource: Resource
   readonly version: string
-  readonly extras?: SpanExtras | undefined
-  readonly contentOf?: SpanSource['contentOf']
-  /** The receiver is not the operator's. */
-  readonly isForeign?: boolean
   /** Default: sends to `endpoint`. */
   readonly sender?: Sender
   readonly onFailure?: (reason: string) => void
+  /** Called with the bytes of a trace that begins to wait, and with their negative when it is sent. */
+  readonly onWaiting?: (bytes: number) => void
 }
 
 /** A queue of traces in front of an OTLP endpoint. */
-export function createTraceExport(options: TraceExportOptions): ExportQueue<RequestTrace> {
-  const {
-    endpoint,
-    batch,
-    resource,
-    version,
-    extras,
-    contentOf,
-    isForeign = false,
-    sender = createSender(endpoint),
-    onFailure,
-  } = options
-  const source: SpanSource = { resource, scope: { name: 'turnpike', version }, extras, contentOf, isForeign }
-  const serialize = endpoint.protocol === 'http/json' ? serializeJson : serializeProtobuf
-  const send = async (traces: readonly RequestTrace[]): Promise<SendResult> =>
-    sender.send(await serialize(traces, source))
-  return createQueue({ ...batch, send, ...(onFailure && { onFailure }) })
+export interface TraceExport extends Pick<ExportQueue<never>, 'counts' | 'waiting' | 'close'> {
+  /** Encodes the spans of a trace that has ended, unless the queue is full. */
+  add(trace: RequestTrace): void
+}
+
+export function createTraceExport(options: TraceExportOptions): TraceExport {
+  const { endpoint, resource, version } = options
+  const origin: SpanOrigin = { resource, scope: { name: 'turnpike', version } }
+  return endpoint.protocol === 'http/json'
+    ? createSpanQueue(options, origin, createJsonSpans(origin))
+    : createSpanQueue(options, origin, protobufSpans)
+}
+
+function createSpanQueue<Encoded extends { readonly length: number }>(
+  options: TraceExportOptions,
+  origin: SpanOrigin,
+  { writer, take, requestOf }: SpanEncoding<Encoded>,
+): TraceExport {
+  const { endpoint, batch, extras, contentOf, isForeign = false, onFailure, onWaiting = () => {} } = options
+  const { sender = createSender(endpoint) } = options
+  const details: SpanDetails = { extras, contentOf, isForeign }
+  const encode = (trace: RequestTrace): Encoded => {
+    writeTrace(writer, trace, details)
+    const spans = take()
+    onWaiting(spans.length)
+    return spans
+  }
+  const send = async (spans: readonly Encoded[]): Promise<SendResult> => {
+    for (const { length } of spans) onWaiting(-length)
+    return await sender.send(requestOf(spans, origin))
+  }
+  const queue = createQueue<Encoded>({ ...batch, send, ...(onFailure && { onFailure }) })
+  return {
+    counts: queue.counts,
+    get waiting() {
+      return queue.waiting
+    },
+    add: (trace) => queue.addMade(() => encode(trace), spanCount(trace)),
+    close: queue.close,
+  }
 }
 
 /** For `OTEL_TRACES_EXPORTER=console`: one line of JSON for each batch, on the standard output. */
@@ -166,33 +194,75 @@ export const writeSpans: Sender = {
   },
 }
 
-/** Adds a trace to a queue, as many spans as it has. */
-export function exportTrace(queue: ExportQueue<RequestTrace>, trace: RequestTrace): void {
-  queue.add(trace, spanCount(trace))
-}
-
-/** Traces that are encoded in one go: less than half a millisecond. */
-const SLICE = 32
-
-/** Requests get their turn between slices. */
-async function serializeProtobuf(traces: readonly RequestTrace[], source: SpanSource): Promise<Uint8Array> {
-  const encoder = createSpanEncoder(source)
-  for (const [at, trace] of traces.entries()) {
-    if (at > 0 && at % SLICE === 0) await nextTick()
-    for (const span of spansOf(trace, source)) encoder.add(span)
+/** Spans as JSON, by OpenTelemetry's encoder. */
+function createJsonSpans(origin: SpanOrigin): SpanEncoding<readonly ReadableSpan[]> {
+  const { writer, take } = createSpanCollector(origin)
+  return {
+    writer,
+    take,
+    requestOf: (spans) => JsonTraceSerializer.serializeRequest(spans.flat()) ?? new Uint8Array(),
   }
-  return encoder.finish()
 }
 
-async function serializeJson(traces: readonly RequestTrace[], source: SpanSource): Promise<Uint8Array> {
-  const spans = traces.flatMap((trace) => spansOf(trace, source))
-  return JsonTraceSerializer.serializeRequest(spans) ?? new Uint8Array()
+interface OpenSpan {
+  readonly head: SpanHead
+  readonly attributes: Record<string, AttributeValue>
+  readonly events: ReadableSpan['events']
 }
 
-interface DestinationOptions extends Pick<TraceExportOptions, 'batch' | 'version'> {
-  readonly endpoint: OtlpEndpoint
-  readonly extras?: SpanExtras | undefined
-  readonly contentOf?: SpanSource['contentOf']
+/** Collects spans in the form that OpenTelemetry's encoders read. */
+export function createSpanCollector(origin: SpanOrigin): { readonly writer: SpanWriter; take(): ReadableSpan[] } {
+  let spans: ReadableSpan[] = []
+  let span: OpenSpan | undefined
+  const writer: SpanWriter = {
+    begin(head) {
+      span = { head, attributes: {}, events: [] }
+    },
+    attribute({ text }, value) {
+      if (span !== undefined && value !== undefined) span.attributes[text] = value
+    },
+    event({ name, atMs, attribute, value }) {
+      span?.events.push({ name, time: hrTime(atMs), attributes: { [attribute.text]: value } })
+    },
+    end(code) {
+      if (span !== undefined) spans.push(readableSpan(span, code, origin))
+    },
+  }
+  const take = (): ReadableSpan[] => {
+    const taken = spans
+    spans = []
+    return taken
+  }
+  return { writer, take }
+}
+
+function readableSpan({ head, attributes, events }: OpenSpan, code: SpanStatusCode, origin: SpanOrigin): ReadableSpan {
+  const { name, kind, traceId, spanId, isSampled, parentSpanId, isParentRemote: isRemote, startMs, endMs } = head
+  const context = { traceId, spanId, traceFlags: isSampled ? IS_SAMPLED : 0 }
+  return {
+    ...{ name, kind, attributes, events, status: { code } },
+    spanContext: () => context,
+    ...(parentSpanId !== undefined && { parentSpanContext: { ...context, spanId: parentSpanId, isRemote } }),
+    startTime: hrTime(startMs),
+    endTime: hrTime(endMs),
+    duration: hrTime(endMs - startMs),
+    ended: true,
+    links: [],
+    resource: origin.resource,
+    instrumentationScope: origin.scope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  }
+}
+
+function hrTime(unixMs: number): HrTime {
+  const seconds = Math.floor(unixMs / 1000)
+  return [seconds, nanosecondsOf(unixMs, seconds)]
+}
+
+interface DestinationOptions
+  extends Pick<TraceExportOptions, 'endpoint' | 'batch' | 'version' | 'extras' | 'contentOf' | 'onWaiting'> {
   /** Connects to allowed addresses only. */
   readonly dispatcher: Dispatcher
   /** Throws where the address is not allowed any more. */
@@ -200,8 +270,9 @@ interface DestinationOptions extends Pick<TraceExportOptions, 'batch' | 'version
 }
 
 /** The export of an account's traces to a destination of its own: nothing of the installation but the service's name. */
-export function createDestinationQueue(options: DestinationOptions): ExportQueue<RequestTrace> {
-  const { endpoint, batch, version, extras, contentOf, dispatcher, check } = options
+export function createDestinationExport(options: DestinationOptions): TraceExport {
+  const { dispatcher, check, ...exported } = options
+  const { endpoint, version } = exported
   const resource = createResource({ serviceName: 'turnpike', version, instanceId: undefined, attributes: {} })
   const guarded = createSender(endpoint, dispatcher, 1)
   const sender: Sender = {
@@ -214,5 +285,5 @@ export function createDestinationQueue(options: DestinationOptions): ExportQueue
       return await guarded.send(body)
     },
   }
-  return createTraceExport({ endpoint, batch, resource, version, extras, contentOf, isForeign: true, sender })
+  return createTraceExport({ ...exported, resource, isForeign: true, sender })
 }
