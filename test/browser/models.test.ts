@@ -7,10 +7,17 @@ import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
 
 const PRICED = 'acme/large'
 const UNPRICED = 'acme/beta'
+const RETIRED = 'acme/ancient'
 const deployments = [{ provider: 'simulator', model: 'turnpike-simulator' }]
 const MODELS = [
   { id: PRICED, pricing: { input_per_million: 0.000123, output_per_million: 7 }, deployments },
   { id: UNPRICED, deployments },
+  {
+    id: RETIRED,
+    pricing: { input_per_million: 1, output_per_million: 1 },
+    deprecation_date: '2024-01-31',
+    deployments,
+  },
 ]
 const endings: (() => unknown)[] = []
 let browser: Browser
@@ -45,8 +52,8 @@ test('search, facets with counts and sort are in the address, and back undoes th
   await cells(page, PRICED).getByText('Overridden').waitFor()
   await cells(page, PRICED).getByText('$0.000123').waitFor()
   await cells(page, UNPRICED).getByText('Not priced').waitFor()
-  const all = Number((await status(page).innerText()).split(' ')[0])
-  assert.equal(all, await dataRows(page).count())
+  const [, current, all] = /^(\d+) of (\d+) models$/.exec(await status(page).innerText()) ?? []
+  assert.equal(Number(current), await dataRows(page).count())
 
   await page.getByRole('searchbox', { name: 'Search models' }).pressSequentially('claude')
   await page.waitForURL(/\?q=claude$/)
@@ -83,7 +90,34 @@ test('search, facets with counts and sort are in the address, and back undoes th
   await page.getByRole('searchbox', { name: 'Search models' }).fill('no such thing')
   await page.getByText('No matching models').waitFor()
   await main(page).getByRole('button', { name: 'Clear filters' }).last().click()
-  await status(page).getByText(`${all} models`, { exact: true }).waitFor()
+  await status(page).getByText(`${current} of ${all} models`, { exact: true }).waitFor()
+})
+
+test('retired models are folded away, shown when asked for, and found by a search', async (t) => {
+  const page = await dashboard.open(t, browser, '/models?provider=simulator')
+  const retiredRow = dataRows(page).filter({ hasText: RETIRED })
+  await cells(page, PRICED).waitFor()
+  assert.equal(await retiredRow.count(), 0)
+  await page.getByRole('button', { name: /^Show \d+ retired$/ }).click()
+  await page.waitForURL(/retired=1/)
+  await retiredRow.getByText(/Retired .*2024/).waitFor()
+  await page.getByRole('button', { name: /^Hide \d+ retired$/ }).click()
+  await retiredRow.waitFor({ state: 'detached' })
+  await page.getByRole('searchbox', { name: 'Search models' }).fill('ancient')
+  await retiredRow.waitFor()
+
+  await page.goto(`${dashboard.url}/app/playground?models=${PRICED}`)
+  const retired = page.getByRole('option', { name: RETIRED })
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.getByRole('option', { name: PRICED }).waitFor()
+  assert.equal(await retired.count(), 0)
+  await page.getByRole('button', { name: /^Show \d+ retired$/ }).click()
+  await retired.waitFor()
+  await page.keyboard.press('Escape')
+  await retired.waitFor({ state: 'detached' })
+  await page.getByRole('combobox', { name: 'Model 1' }).fill('ancient')
+  await retired.click()
+  await page.waitForURL(/models=acme(?:%2F|\/)ancient/)
 })
 
 test('speed is as the API measured, and models are compared at exact cost', async (t) => {

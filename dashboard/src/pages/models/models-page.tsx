@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import { useCan } from '../../api/me.ts'
-import { type ListedModel, modelsQuery } from '../../api/models.ts'
+import { isRetired, type ListedModel, modelsQuery } from '../../api/models.ts'
 import { plural } from '../../lib/format.ts'
 import { announce } from '../../ui/announcer.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -9,6 +10,7 @@ import { SearchBox } from '../../ui/form/search-box.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Empty, Forbidden, Loaded, SkeletonRows } from '../../ui/states.tsx'
 import type { Sort } from '../../ui/table/table.tsx'
+import { useNow } from '../../ui/time-zone.ts'
 import type { Consumed } from './calculator.tsx'
 import { CompareTray, type CompareTrayProps, Comparison } from './comparison.tsx'
 import { Facets } from './facets.tsx'
@@ -66,9 +68,12 @@ function useAddress() {
 function Listing({ models }: { readonly models: readonly ListedModel[] }) {
   const { search, change } = useAddress()
   const { data: speeds } = useQuery({ ...speedsQuery, enabled: useCan('usage:read') })
+  const now = useNow()
   const rows = rowsOf(models)
   const { sort, dir = 'asc' } = search
-  const shown = sorted(filtered(rows, search), { speeds: speeds?.byModel, sort, dir })
+  const isFolded = search.q === undefined && search.retired === undefined
+  const listedRows = isFolded ? rows.filter((row) => !isRetired(row, now)) : rows
+  const shown = sorted(filtered(listedRows, search), { speeds: speeds?.byModel, sort, dir })
   const { models: chosen, unknown } = comparedOf(rows, listed(search.compare))
   const compared = chosen.map(({ id }) => id)
   const compare = (ids: readonly string[]) => {
@@ -80,7 +85,13 @@ function Listing({ models }: { readonly models: readonly ListedModel[] }) {
   const chooseSort = (next: Sort) => change({ sort: SORTS.find((id) => id === next.id), dir: next.direction })
   return (
     <div className="flex flex-col gap-4 [&_:is(a,button,input)]:scroll-mb-48 sm:[&_:is(a,button,input)]:scroll-mb-32">
-      <Narrowing rows={rows} shown={shown.length} search={search} change={change} />
+      <Narrowing rows={listedRows} shown={shown.length} all={rows.length} search={search} change={change}>
+        <RetiredSwitch
+          count={filtered(rows, search).filter((row) => isRetired(row, now)).length}
+          search={search}
+          change={change}
+        />
+      </Narrowing>
       <ModelsTable
         rows={shown}
         speeds={speeds}
@@ -99,11 +110,14 @@ interface NarrowingProps {
   readonly rows: readonly ModelRow[]
   /** How many of them are left. */
   readonly shown: number
+  /** Those that are folded away with them. */
+  readonly all: number
   readonly search: ModelsSearch
   readonly change: (changes: Changes, replace?: boolean) => void
+  readonly children: ReactNode
 }
 
-function Narrowing({ rows, shown, search, change }: NarrowingProps) {
+function Narrowing({ rows, shown, all, search, change, children }: NarrowingProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchBox
@@ -115,10 +129,26 @@ function Narrowing({ rows, shown, search, change }: NarrowingProps) {
         className="w-full sm:w-72"
       />
       <Facets rows={rows} search={search} onChange={(changes) => change(changes)} />
+      {children}
       <p role="status" className="ml-auto text-sm text-soft tabular-nums">
-        {shown === rows.length ? plural(rows.length, 'model') : `${shown} of ${plural(rows.length, 'model')}`}
+        {shown === all ? plural(all, 'model') : `${shown} of ${plural(all, 'model')}`}
       </p>
     </div>
+  )
+}
+
+interface RetiredSwitchProps extends Pick<NarrowingProps, 'search' | 'change'> {
+  /** Of those that fit the filters. */
+  readonly count: number
+}
+
+/** A search finds retired models anyway. */
+function RetiredSwitch({ count, search: { q, retired }, change }: RetiredSwitchProps) {
+  if (q !== undefined || count === 0) return null
+  return (
+    <Button variant="ghost" onClick={() => change({ retired: retired === undefined ? '1' : undefined })}>
+      {retired === undefined ? `Show ${count} retired` : `Hide ${count} retired`}
+    </Button>
   )
 }
 

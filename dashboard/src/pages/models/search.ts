@@ -28,6 +28,8 @@ export interface ModelsSearch {
   readonly min_context?: string
   /** US dollars per million input tokens. */
   readonly max_price?: string
+  /** Retired models are listed as well, not only found. */
+  readonly retired?: '1'
   readonly sort?: SortId
   readonly dir?: 'asc' | 'desc'
   /** IDs of the models that are compared. */
@@ -48,6 +50,7 @@ export function readModelsSearch(raw: Record<string, unknown>): ModelsSearch {
     capability: listText(raw, 'capability'),
     min_context: numberText(raw, 'min_context', MOST_TOKENS),
     max_price: numberText(raw, 'max_price', 1_000_000),
+    retired: readChoice(raw, 'retired', ['1']),
     sort: readChoice(raw, 'sort', SORTS),
     dir: readChoice(raw, 'dir', ['asc', 'desc']),
     compare: readList(raw, 'compare')?.slice(0, MAX_COMPARED).join(','),

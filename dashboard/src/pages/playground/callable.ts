@@ -1,20 +1,36 @@
 /** The models that can be asked, and how they are chosen from. */
-import type { paths } from '../../api/schema.d.ts'
+import { isRetired, type ListedModel } from '../../api/models.ts'
 import { formatCompact, formatPrice } from '../../lib/format.ts'
+import type { ComboboxOption } from '../../ui/form/combobox.tsx'
 
-export type ListedModel = paths['/v1/models']['get']['responses'][200]['content']['application/json']['data'][number]
 export type CallableModel = Pick<
   ListedModel,
-  'id' | 'capabilities' | 'supported_parameters' | 'context_window' | 'max_output_tokens' | 'pricing' | 'owned_by'
+  | 'id'
+  | 'deprecation_date'
+  | 'capabilities'
+  | 'supported_parameters'
+  | 'context_window'
+  | 'max_output_tokens'
+  | 'pricing'
+  | 'owned_by'
 >
 
-/** What has no price cannot be called; what has another name is listed once. */
-export function callableModels(listed: readonly ListedModel[]): readonly ListedModel[] {
-  return listed.filter(({ pricing, kind }) => pricing !== null && kind === 'chat')
+/**
+ * What has no price cannot be called; what has another name is listed once. Retired models are last.
+ * @param now Unix milliseconds.
+ */
+export function callableModels(listed: readonly ListedModel[], now: number): readonly ListedModel[] {
+  return listed
+    .filter(({ pricing, kind }) => pricing !== null && kind === 'chat')
+    .toSorted((one, other) => Number(isRetired(one, now)) - Number(isRetired(other, now)))
 }
 
-export function modelOption({ id, pricing }: CallableModel) {
-  return pricing === null ? { value: id, label: id } : { value: id, label: id, hint: `${pricesText(pricing)} per 1M` }
+/** @param now Unix milliseconds. */
+export function modelOption(model: CallableModel, now: number): ComboboxOption {
+  const { id, pricing } = model
+  const isFolded = isRetired(model, now)
+  const hint = pricing === null ? undefined : `${pricesText(pricing)} per 1M`
+  return { value: id, label: id, hint: isFolded ? 'retired' : hint, isFolded }
 }
 
 function pricesText({

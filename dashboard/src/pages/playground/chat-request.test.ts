@@ -8,6 +8,7 @@ import { DEFAULT_SETTINGS, EXAMPLE_TOOLS, type Settings } from './settings.ts'
 
 const able: CallableModel = {
   id: 'able',
+  deprecation_date: null,
   owned_by: 'test',
   capabilities: { streaming: true, function_calling: true, vision: true, json_mode: true },
   supported_parameters: ['temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'reasoning_effort'],

@@ -86,6 +86,7 @@ function ColumnView(props: ColumnProps) {
           onChange={onModel}
           options={options}
           placeholder="Choose a model"
+          foldedWord="retired"
           disabled={isColumnLive(column)}
           className="flex-1"
         />

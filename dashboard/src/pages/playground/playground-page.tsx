@@ -53,7 +53,7 @@ function WithModels() {
 const callableModelsQuery = queryOptions({
   queryKey: ['/v1/models', 'callable'],
   staleTime: 60_000,
-  queryFn: async () => callableModels((await take(api.GET('/v1/models'))).data),
+  queryFn: async () => callableModels((await take(api.GET('/v1/models'))).data, Date.now()),
 })
 
 const TITLE = 'Playground'
@@ -68,7 +68,7 @@ function Playground({ models }: { readonly models: readonly CallableModel[] }) {
   const [usual] = useState(() => defaultModels(models, history.entries[0]?.models ?? []))
   const chosen = search.models === undefined ? usual : readModels(search)
   const byId = useMemo(() => new Map(models.map((model) => [model.id, model])), [models])
-  const options = useMemo(() => models.map(modelOption), [models])
+  const options = useMemo(() => models.map((model) => modelOption(model, Date.now())), [models])
   const [draft, setDraft] = useDraft(search)
   useReplay(search.request, setDraft)
   const playground = usePlayground({ models: byId, chosen, draft })

@@ -1,5 +1,6 @@
 import { Combobox as Base } from '@base-ui/react/combobox'
 import { Check, ChevronsUpDown, X } from 'lucide-react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { classNames, OPTION, POPUP } from '../class-names.ts'
 import { CONTROL, FieldFrame, type FieldProps, useField } from './field-frame.tsx'
 
@@ -9,6 +10,8 @@ export interface ComboboxOption {
   readonly hint?: string | undefined
   /** What is read out; label and hint unless set. */
   readonly name?: string | undefined
+  /** Found by typing; listed only when asked for. */
+  readonly isFolded?: boolean | undefined
 }
 
 export interface ComboboxProps extends FieldProps {
@@ -17,17 +20,21 @@ export interface ComboboxProps extends FieldProps {
   readonly onChange: (value: string) => void
   readonly options: readonly ComboboxOption[]
   readonly placeholder?: string | undefined
+  /** What options are called that are folded away: `retired`. */
+  readonly foldedWord?: string | undefined
 }
 
 /** One of many, found by typing a part of its name. */
 export function Combobox(props: ComboboxProps) {
   const { value, onChange, options, placeholder = 'Search', disabled, required } = props
   const ids = useField(props)
+  const { listed, foldedCount, unfold, ...listening } = useFolded(options, value)
   const chosen = options.find((option) => option.value === value) ?? unlisted(value)
   return (
     <FieldFrame field={props} ids={ids}>
       <Base.Root
-        items={options}
+        {...listening}
+        items={listed}
         value={chosen}
         onValueChange={(option) => onChange(option?.value ?? '')}
         itemToStringLabel={(option: ComboboxOption) => option.label}
@@ -49,7 +56,13 @@ export function Combobox(props: ComboboxProps) {
             </Base.Trigger>
           </div>
         </div>
-        <Suggestions />
+        <Suggestions>
+          {foldedCount > 0 && (
+            <button type="button" onClick={unfold} className={classNames(OPTION, 'w-full text-soft hover:bg-hover')}>
+              {`Show ${foldedCount} ${props.foldedWord ?? 'more'}`}
+            </button>
+          )}
+        </Suggestions>
       </Base.Root>
     </FieldFrame>
   )
@@ -57,7 +70,28 @@ export function Combobox(props: ComboboxProps) {
 
 const SMALL = 'flex size-6 items-center justify-center rounded-md text-faint hover:bg-hover hover:text-ink'
 
-function Suggestions() {
+/** Options that are folded away are listed once somebody types, asks for them, or has chosen them. */
+function useFolded(options: readonly ComboboxOption[], value: string) {
+  const [isUnfolded, setUnfolded] = useState(false)
+  const [isTyping, setTyping] = useState(false)
+  const isWhole = isUnfolded || isTyping
+  const listed = useMemo(
+    () => (isWhole ? options : options.filter((option) => option.isFolded !== true || option.value === value)),
+    [options, isWhole, value],
+  )
+  return {
+    listed,
+    foldedCount: options.length - listed.length,
+    unfold: () => setUnfolded(true),
+    onInputValueChange: (text: string, { reason }: Base.Root.ChangeEventDetails) =>
+      setTyping(reason === 'input-change' && text !== ''),
+    onOpenChange: (isOpen: boolean) => {
+      if (isOpen) setUnfolded(false)
+    },
+  }
+}
+
+function Suggestions({ children }: { readonly children: ReactNode }) {
   return (
     <Base.Portal>
       <Base.Positioner sideOffset={4} align="start" className="z-60">
@@ -85,6 +119,7 @@ function Suggestions() {
               </Base.Item>
             )}
           </Base.List>
+          {children}
         </Base.Popup>
       </Base.Positioner>
     </Base.Portal>
