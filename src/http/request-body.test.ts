@@ -4,9 +4,13 @@ import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { eventually } from '../../test/support/client.ts'
+import { keyCaller } from '../../test/support/identity/caller.ts'
 import { testIds } from '../../test/support/ids.ts'
+import { GatewayError } from '../domain/errors.ts'
 import type { LargeBody } from '../domain/json-body.ts'
+import type { RequestGate } from '../domain/limits.ts'
 import { createLargeBodies } from '../gateway/large-bodies.ts'
+import { requireCaller } from './caller.ts'
 import {
   type BodyBudget,
   type BodyReading,
@@ -301,6 +305,37 @@ test('larger bodies that come together are parsed in different iterations of the
     [200, 200, 200, 200, 200],
   )
   assert.equal(new Set(seen).size, 5)
+})
+
+test('limits are charged before the body is read: what they refuse is answered without one', async (t) => {
+  const { app, budget } = await setUpWatched(t)
+  const asked: boolean[] = []
+  const enter: RequestGate['enter'] = (_, isChat) => {
+    asked.push(isChat)
+    throw new GatewayError('rate_limit_exceeded', 'Too many requests.', { retryAfterMs: 2_000 })
+  }
+  requireCaller(app, () => keyCaller(), { gate: { enter } })
+  app.post('/other', (request) => ({ bytes: sizeOf(request.body) }))
+  app.post('/chat', { config: { isChat: true } }, (request) => ({ bytes: sizeOf(request.body) }))
+  for (const path of ['/other', '/chat']) {
+    const answer = await send(t, app, [head(path, 'Authorization: Bearer a', 'Content-Length: 1000000')])
+    assert.match(answer, /^HTTP\/1\.1 429 [\s\S]*\r\nretry-after: 2\r\n/i)
+  }
+  assert.deepEqual(asked, [false, true])
+  assert.equal(budget.used, 0)
+})
+
+test('a body that finds the whole process full is 503 with a time to wait, and is read when there is room', async (t) => {
+  const { app, budget } = await setUpWatched(t)
+  const others = ['a', 'b'].map((account) => budget.reserve({ account, key: undefined }, 4_000_000))
+  const body = [
+    head('/large', 'Transfer-Encoding: chunked'),
+    Buffer.concat([chunked(textOf(1_000)), Buffer.from(LAST)]),
+  ]
+  const refused = await send(t, app, body)
+  assert.match(refused, /^HTTP\/1\.1 503 [\s\S]*\r\nretry-after: 1\r\n[\s\S]*"code":"overloaded"/i)
+  for (const room of others) room.release()
+  assert.match(await send(t, app, body), /^HTTP\/1\.1 200 /)
 })
 
 test('bodies take room from their first byte until they are answered, and what finds none is refused', async (t) => {
