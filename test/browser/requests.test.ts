@@ -165,6 +165,17 @@ test('filters are in the address, survive a reload, and go one by one', async (t
   const list = (await dashboard.ask('GET', `${LIST}?${query}`, { token: await dashboard.ownerToken() })).json<List>()
   assert.ok(list.data.length > 0)
   assert.equal(await rows(page).count(), list.data.length)
+  await button(page, 'Filter').click()
+  await page.getByRole('textbox', { name: 'Duration from (ms)' }).fill('1')
+  await page.getByRole('textbox', { name: 'Cost to ($)' }).fill('1000')
+  await button(page, 'Apply').click()
+  await page.waitForURL(/min_duration_ms=1&max_cost_usd=1000/)
+  await page.getByText('These filters support at most 7 days').waitFor()
+  await button(page, 'Show the last 7 days').click()
+  await page.waitForURL(/range=7d/)
+  await button(page, 'Remove filter Duration from 1 ms').click()
+  await button(page, 'Remove filter Cost to $1000').click()
+  await page.goto(`${dashboard.url}/app/requests?${new URLSearchParams(filters)}`)
   await button(page, 'Remove filter Status Failed').click()
   await page.waitForURL((url) => !url.searchParams.has('status'))
   await button(page, 'Load more').click()
@@ -373,7 +384,13 @@ test('rejected requests have a tab of their own, which narrows to a code and has
     (count) => count === 1,
   )
   const cells = await row(unknown.requestId).getByRole('cell').allInnerTexts()
-  assert.deepEqual(cells.slice(1, 6), ['422', 'model_not_found', '/v1/chat/completions', '—\nNone', 'Refused service'])
+  assert.deepEqual(cells.slice(1, 6), [
+    '422',
+    'model_not_found',
+    '/v1/chat/completions',
+    'no-such-model',
+    'Refused service',
+  ])
   const ofNobody = await row(nobody.requestId).getByRole('cell').allInnerTexts()
   assert.deepEqual([ofNobody[1], ofNobody[5]], ['401', 'No valid key'])
   await row(unknown.requestId).getByRole('link', { name: 'model_not_found' }).click()

@@ -40,6 +40,24 @@ async function save(page: Page, name: string): Promise<void> {
   await note(page, `View saved: ${name}`).waitFor()
 }
 
+test('a view of rejected requests has their code, and one of completions its ranges', async (t) => {
+  const page = await dashboard.open(t, browser, '/requests?tab=rejected&code=model_not_found')
+  await save(page, 'Misspelt')
+  await page.goto(`${dashboard.url}/app/requests?range=7d&outcome=rate_limited&min_duration_ms=2000&max_cost_usd=0.5`)
+  await save(page, 'Slow and limited')
+  await page.reload()
+  await button(page, 'Views').click()
+  assert.equal(await entry(page, 'Misspelt').getAttribute('href'), '/app/requests?tab=rejected&code=model_not_found')
+  await entry(page, 'Misspelt').click()
+  await page.waitForURL(/tab=rejected/)
+  assert.deepEqual(address(page), { tab: 'rejected', code: 'model_not_found' })
+  await button(page, 'Views').click()
+  await entry(page, 'Slow and limited').click()
+  await page.waitForURL(/min_duration_ms/)
+  const ranges = { outcome: 'rate_limited', min_duration_ms: '2000', max_cost_usd: '0.5' }
+  assert.deepEqual(address(page), { range: '7d', ...ranges })
+})
+
 test('a view of Requests is saved by keyboard, and is there after a reload and from elsewhere', async (t) => {
   const page = await dashboard.open(t, browser, '/requests')
   const path = `requests?range=7d&status=failed&model=gpt-5.4-mini&request=${seeded.retried}`

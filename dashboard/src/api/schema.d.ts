@@ -4416,6 +4416,28 @@ export interface operations {
                  * @example req_00000000exampleexample
                  */
                 request_id?: string;
+                /** @description Only completions with an attempt of this outcome, as in `attempt_log`. */
+                outcome?: "abandoned" | "rejected" | "credentials" | "quota" | "rate_limited" | "not_found" | "overloaded" | "failed" | "cut";
+                /**
+                 * @description Only completions whose `duration_ms` is at least this.
+                 * @example 2000
+                 */
+                min_duration_ms?: string;
+                /**
+                 * @description Only completions whose `duration_ms` is at most this.
+                 * @example 2000
+                 */
+                max_duration_ms?: string;
+                /**
+                 * @description Only completions whose `cost_usd` is at least this.
+                 * @example 0.25
+                 */
+                min_cost_usd?: string;
+                /**
+                 * @description Only completions whose `cost_usd` is at most this.
+                 * @example 0.25
+                 */
+                max_cost_usd?: string;
                 /** @description Only requests with this tag, as `key=value`. Requires a period of at most 7 days. */
                 tag?: string;
                 /** @description Only requests of this session. Requires a period of at most 7 days. */
@@ -4802,7 +4824,7 @@ export interface operations {
                             created_at: string;
                             /** @description The path, such as `/v1/chat/completions`. */
                             endpoint: string;
-                            /** @description That the request asked for. `null`: it names none that exists, or its body was not read. */
+                            /** @description That the request asked for, also if there is none. `null`: the text may be a secret in the wrong field, or the body was not read. */
                             model: string | null;
                             /** @description HTTP status of the answer. */
                             status: number;
@@ -4852,6 +4874,28 @@ export interface operations {
                  * @example req_00000000exampleexample
                  */
                 request_id?: string;
+                /** @description Only completions with an attempt of this outcome, as in `attempt_log`. */
+                outcome?: "abandoned" | "rejected" | "credentials" | "quota" | "rate_limited" | "not_found" | "overloaded" | "failed" | "cut";
+                /**
+                 * @description Only completions whose `duration_ms` is at least this.
+                 * @example 2000
+                 */
+                min_duration_ms?: string;
+                /**
+                 * @description Only completions whose `duration_ms` is at most this.
+                 * @example 2000
+                 */
+                max_duration_ms?: string;
+                /**
+                 * @description Only completions whose `cost_usd` is at least this.
+                 * @example 0.25
+                 */
+                min_cost_usd?: string;
+                /**
+                 * @description Only completions whose `cost_usd` is at most this.
+                 * @example 0.25
+                 */
+                max_cost_usd?: string;
                 /** @description Only requests with this tag, as `key=value`. */
                 tag?: string;
                 /** @description Only requests of this session. */
@@ -7979,6 +8023,28 @@ export interface operations {
                 status?: "completed" | "failed" | "client_left" | "incomplete";
                 /** @description Only completions of this provider, by its name in the configuration. */
                 provider?: string;
+                /** @description Only completions with an attempt of this outcome, as in `attempt_log`. */
+                outcome?: "abandoned" | "rejected" | "credentials" | "quota" | "rate_limited" | "not_found" | "overloaded" | "failed" | "cut";
+                /**
+                 * @description Only completions whose `duration_ms` is at least this.
+                 * @example 2000
+                 */
+                min_duration_ms?: string;
+                /**
+                 * @description Only completions whose `duration_ms` is at most this.
+                 * @example 2000
+                 */
+                max_duration_ms?: string;
+                /**
+                 * @description Only completions whose `cost_usd` is at least this.
+                 * @example 0.25
+                 */
+                min_cost_usd?: string;
+                /**
+                 * @description Only completions whose `cost_usd` is at most this.
+                 * @example 0.25
+                 */
+                max_cost_usd?: string;
                 /** @description Only requests with this tag, as `key=value`. */
                 tag?: string;
                 /** @description Only requests of this session. */

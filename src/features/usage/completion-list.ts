@@ -2,12 +2,13 @@
  * Completions in pages, by id. A filter by key or model has no index of its own, which would cost every completion two
  * more writes: the sums by day and hour say when there was anything of that key or model, and only that time is read.
  */
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { CompletionTable, Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import { readAgentReference } from '../../domain/agent.ts'
-import type { CompletionStatus } from '../../domain/completion.ts'
+import type { AttemptOutcome, CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, AgentId, CompletionId, KeyId, TeamId } from '../../domain/ids.ts'
+import { type NanoUsd, parseNanoUsd } from '../../domain/money.ts'
 import type { PageRequest } from '../../http/page.ts'
 import type { Period } from '../../http/period.ts'
 import { DAY_MS, HOUR_MS, type IdRange, idsBornIn, rangeAfter } from './period.ts'
@@ -28,8 +29,19 @@ export interface CompletionFilter {
   readonly tag?: string | undefined
   readonly sessionId?: string | undefined
   readonly endUser?: string | undefined
+  /** Of an attempt at a provider that did not answer. */
+  readonly outcome?: Exclude<AttemptOutcome, 'answered'> | undefined
+  /** Both bounds are included. */
+  readonly durationMs?: Bounds<number> | undefined
+  /** USD as text, exact to the nano-dollar. */
+  readonly costUsd?: Bounds<string> | undefined
   /** That the caller is limited to. */
   readonly teamId?: TeamId | undefined
+}
+
+export interface Bounds<Value> {
+  readonly min: Value | undefined
+  readonly max: Value | undefined
 }
 
 export interface CompletionListInput extends PageRequest<CompletionId> {
@@ -94,16 +106,40 @@ function hasTag(tag: string) {
   return sql<boolean>`',' || tags || ',' like ${`%,${escaped},%`} escape '\\'`
 }
 
+/** A pattern of what `attemptLogText` writes; texts of providers are in it with escaped quotes. */
+function hadOutcome(outcome: AttemptOutcome): string {
+  return `%"outcome":"${outcome}"%` // `_` also stands for itself
+}
+
+function inBounds<Column extends 'duration_ms' | 'cost_nano_usd'>(
+  column: Column,
+  bounds: Bounds<CompletionTable[Column]> | undefined,
+) {
+  return ({ eb }: ExpressionBuilder<Database, 'completion'>) =>
+    eb.and([
+      ...(bounds?.min === undefined ? [] : [eb(column, '>=', bounds.min as never)]),
+      ...(bounds?.max === undefined ? [] : [eb(column, '<=', bounds.max as never)]),
+    ])
+}
+
+function nanoUsdOf(text: string | undefined): NanoUsd | undefined {
+  return text === undefined ? undefined : parseNanoUsd(text)
+}
+
 type Completions<Row> = SelectQueryBuilder<Database, 'completion', Row>
 
 /** What the filter says, but for the status and the agent, which decide what is read through. */
 export function matching<Row>(rows: Completions<Row>, filter: CompletionFilter): Completions<Row> {
   const { period, model, keyId, provider, clientRequestId, requestId, tag, sessionId, endUser, teamId } = filter
+  const { outcome, durationMs, costUsd } = filter
   return rows
     .where(({ and }) => and(given({ client_request_id: clientRequestId, provider, model, key_id: keyId })))
     .where(({ and }) => and(given({ request_id: requestId, session_id: sessionId, end_user: endUser })))
     .where(({ and }) => and(given({ team_id: teamId })))
     .$if(tag !== undefined, (query) => query.where(hasTag(tag ?? '')))
+    .$if(outcome !== undefined, (query) => query.where('attempt_log', 'like', hadOutcome(outcome ?? 'failed')))
+    .where(inBounds('duration_ms', durationMs))
+    .where(inBounds('cost_nano_usd', { min: nanoUsdOf(costUsd?.min), max: nanoUsdOf(costUsd?.max) }))
     .where(within('created_at', period))
 }
 

@@ -183,7 +183,18 @@ function readFilter(query: ListQuery, accountId: AccountId): CompletionFilter {
 }
 
 /** Filters that neither an index nor sums serve. */
-const SEARCHES = ['provider', 'client_request_id', 'tag', 'session_id', 'end_user'] as const
+const SEARCHES = [
+  'provider',
+  'client_request_id',
+  'tag',
+  'session_id',
+  'end_user',
+  'outcome',
+  'min_duration_ms',
+  'max_duration_ms',
+  'min_cost_usd',
+  'max_cost_usd',
+] as const
 
 const REQUEST_MS = 3_600_000
 

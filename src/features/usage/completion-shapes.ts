@@ -20,7 +20,7 @@ import { type ChargeLine, readStoredByok } from '../../domain/price/price.ts'
 import { pageSchema } from '../../http/page.ts'
 import { timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
-import type { CompletionFilter, CompletionRow } from './completion-list.ts'
+import type { Bounds, CompletionFilter, CompletionRow } from './completion-list.ts'
 import type { Names } from './names.ts'
 import type { Overview } from './overview.ts'
 import { LINE_KINDS, lineUsd, type Pricing } from './pricing.ts'
@@ -40,6 +40,15 @@ const OUTCOMES = [
 
 const STATUSES = ['completed', 'failed', 'client_left', 'incomplete'] as const satisfies readonly CompletionStatus[]
 
+const PROBLEMS = OUTCOMES.filter((outcome) => outcome !== 'answered')
+
+const MILLISECONDS = { pattern: '^[0-9]{1,9}$', examples: ['2000'] }
+const DOLLARS = { pattern: '^[0-9]{1,9}(\\.[0-9]{1,9})?$', examples: ['0.25'] }
+
+function bound(field: string, how: 'at least' | 'at most', format: typeof DOLLARS) {
+  return Type.Optional(Type.String({ ...format, description: `Only completions whose \`${field}\` is ${how} this.` }))
+}
+
 export const FILTER_QUERY = {
   model: Type.Optional(Type.String({ description: 'Only this model.' })),
   key_id: Type.Optional(Type.String({ description: 'Only requests of this API key, device or signed-in person.' })),
@@ -56,6 +65,13 @@ export const FILTER_QUERY = {
       examples: ['req_00000000exampleexample'],
     }),
   ),
+  outcome: Type.Optional(
+    oneOf(PROBLEMS, { description: 'Only completions with an attempt of this outcome, as in `attempt_log`.' }),
+  ),
+  min_duration_ms: bound('duration_ms', 'at least', MILLISECONDS),
+  max_duration_ms: bound('duration_ms', 'at most', MILLISECONDS),
+  min_cost_usd: bound('cost_usd', 'at least', DOLLARS),
+  max_cost_usd: bound('cost_usd', 'at most', DOLLARS),
   tag: Type.Optional(Type.String({ description: 'Only requests with this tag, as `key=value`.' })),
   session_id: Type.Optional(Type.String({ description: 'Only requests of this session.' })),
   end_user: Type.Optional(
@@ -417,5 +433,17 @@ export function readUntimedFilter(query: Static<typeof FilterQuery>, accountId: 
     tag: query.tag,
     sessionId: query.session_id,
     endUser: query.end_user === undefined ? undefined : endUserOf(accountId, query.end_user),
+    outcome: query.outcome,
+    durationMs: boundsOf(numberOf(query.min_duration_ms), numberOf(query.max_duration_ms)),
+    costUsd: boundsOf(query.min_cost_usd, query.max_cost_usd),
   }
+}
+
+/** Undefined without any, so that a filter without bounds is none. */
+function boundsOf<Value>(min: Value | undefined, max: Value | undefined): Bounds<Value> | undefined {
+  return min === undefined && max === undefined ? undefined : { min, max }
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text)
 }

@@ -5,8 +5,9 @@ import { testIds } from '../../../test/support/database.ts'
 import { completionIdAt, completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { openCreditFixture, serveRoutes } from '../../../test/support/ledger/credit-service.ts'
 import { agentReference } from '../../domain/agent.ts'
-import type { CompletionRecord, CompletionStatus } from '../../domain/completion.ts'
+import type { AttemptNote, AttemptOutcome, CompletionRecord, CompletionStatus } from '../../domain/completion.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
+import type { NanoUsd } from '../../domain/money.ts'
 import { callerOf } from '../../http/caller.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
@@ -58,7 +59,19 @@ const runs = [
   agentReference(agent, testIds.run()),
   agentReference(other, testIds.run()),
 ]
+const note = (outcome: AttemptOutcome, message?: string): AttemptNote => ({
+  ...{ provider: 'p', model: 'm', outcome, status: 0, startedMs: 0, durationMs: 1 },
+  message,
+})
+const logs = [
+  undefined,
+  [note('rate_limited'), note('answered')],
+  [note('failed', '{"outcome":"rate_limited"}')], // a provider's text is not an outcome
+]
 const recordArbitrary = fc.record({
+  durationMs: fc.constantFrom(10, 500, 5_000),
+  costNanoUsd: fc.constantFrom(0n, 1_500n, 2_000_000_000n) as fc.Arbitrary<NanoUsd>,
+  attemptLog: fc.constantFrom(...logs),
   model: fc.constantFrom('m1', 'm2'),
   keyId: fc.constantFrom('key_a', 'key_b') as fc.Arbitrary<KeyId>,
   accountId: fc.constantFrom('acc_a', 'acc_a', 'acc_b') as fc.Arbitrary<AccountId>,
@@ -77,6 +90,11 @@ const filterArbitrary = fc.record({
   provider: fc.constantFrom('q', undefined, undefined),
   client_request_id: fc.constantFrom('mine', runs[0], undefined, undefined, undefined),
   agent_id: fc.constantFrom(agent, undefined, undefined, undefined),
+  outcome: fc.constantFrom('rate_limited', 'failed', undefined, undefined, undefined, undefined),
+  min_duration_ms: fc.constantFrom('500', undefined, undefined, undefined),
+  max_duration_ms: fc.constantFrom('500', undefined, undefined, undefined),
+  min_cost_usd: fc.constantFrom('0.0000015', undefined, undefined, undefined),
+  max_cost_usd: fc.constantFrom('0.000001500', '0', undefined, undefined, undefined),
 })
 type Filter = typeof filterArbitrary extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -87,6 +105,11 @@ function passes(record: CompletionRecord, filter: Filter): boolean {
     (filter.key_id ?? record.keyId) === record.keyId &&
     (filter.status ?? record.status) === record.status &&
     (filter.provider ?? record.provider) === record.provider &&
+    (filter.outcome === undefined || record.attemptLog?.some(({ outcome }) => outcome === filter.outcome) === true) &&
+    record.durationMs >= Number(filter.min_duration_ms ?? 0) &&
+    record.durationMs <= Number(filter.max_duration_ms ?? Number.POSITIVE_INFINITY) &&
+    Number(record.costNanoUsd) >= Math.round(Number(filter.min_cost_usd ?? 0) * 1e9) &&
+    Number(record.costNanoUsd) <= Math.round(Number(filter.max_cost_usd ?? 1e6) * 1e9) &&
     (name === undefined || record.clientRequestId === name) &&
     (agentId === undefined || record.clientRequestId?.startsWith(`${agentId}/`) === true)
   )
@@ -202,7 +225,8 @@ test('what retention has deleted is not counted, though its sums are kept', asyn
 test('what has neither index nor sums is searched for in at most 7 days [limit: usage-search]', async (t) => {
   const { get } = await setUp(t)
   const week = { period_start: iso(START), period_end: iso(START + 7 * DAY_MS) }
-  for (const filter of [{ provider: 'p' }, { client_request_id: 'mine' }]) {
+  const others = [{ outcome: 'quota' }, { min_duration_ms: '1' }, { max_duration_ms: '1' }, { min_cost_usd: '0.1' }]
+  for (const filter of [{ provider: 'p' }, { client_request_id: 'mine' }, ...others, { max_cost_usd: '1' }]) {
     assert.equal((await get({ ...week, ...filter })).status, 200)
     assert.equal(
       (await get({ ...week, period_end: iso(START + 7 * DAY_MS + 1), ...filter, agent_id: agent })).status,
@@ -214,4 +238,6 @@ test('what has neither index nor sums is searched for in at most 7 days [limit: 
     }
   }
   assert.equal((await get({ agent_id: agent })).status, 200)
+  for (const wrong of [{ min_cost_usd: '-1' }, { min_duration_ms: '1.5' }, { outcome: 'answered' }])
+    assert.equal((await get({ ...week, ...wrong })).status, 400, JSON.stringify(wrong))
 })

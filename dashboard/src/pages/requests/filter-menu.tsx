@@ -8,8 +8,8 @@ import { FilterChips, FilterPopover } from '../../ui/table/filters.tsx'
 import { useRequestsChange } from './address.ts'
 import { shownOption, useFilterOptions } from './filter-options.ts'
 import type { Completion } from './queries.ts'
-import { FILTERS, filtersOf, type RequestFilters, readRequestsSearch } from './search.ts'
-import { FILTER_NAMES, filterText } from './words.ts'
+import { FILTERS, filtersOf, PROBLEMS, type RequestFilters, readRequestsSearch } from './search.ts'
+import { FILTER_NAMES, filterText, OUTCOMES } from './words.ts'
 
 interface FilterMenuProps {
   readonly filters: RequestFilters
@@ -22,7 +22,7 @@ export function FilterMenu(props: FilterMenuProps) {
     <FilterPopover
       title="Filter requests"
       description="Counts cover this period; status counts also apply the other filters."
-      width="w-80"
+      width="w-80 sm:w-[36rem]"
     >
       {(close) => <Filters {...props} onDone={close} />}
     </FilterPopover>
@@ -41,6 +41,7 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
     ['model', models],
     ['key_id', keys],
     ['provider', providers],
+    ['outcome', PROBLEM_OPTIONS],
   ] as const
   const apply = (event: FormEvent) => {
     event.preventDefault()
@@ -48,7 +49,7 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
     change({ ...NO_FILTERS, ...filtersOf(readRequestsSearch({ ...draft })) })
   }
   return (
-    <form onSubmit={apply} className="flex flex-col gap-3">
+    <form onSubmit={apply} className="grid gap-3 sm:grid-cols-2">
       {choices.map(([name, options]) => (
         <Combobox
           key={name}
@@ -71,7 +72,20 @@ function Filters({ filters, period, rows, onDone }: FilterMenuProps & { readonly
           mono
         />
       ))}
-      <Button type="submit" variant="primary">
+      <div className="grid grid-cols-2 gap-3 sm:col-span-2">
+        {RANGES.map(([name, label]) => (
+          <TextField
+            key={name}
+            label={label}
+            value={draft[name]}
+            onChange={set(name)}
+            inputMode="decimal"
+            autoComplete="off"
+            mono
+          />
+        ))}
+      </div>
+      <Button type="submit" variant="primary" className="sm:col-span-2">
         Apply
       </Button>
     </form>
@@ -83,7 +97,17 @@ const TYPED = [
   ['tag', 'Tag', 'customer=northwind'],
   ['session_id', 'Session', ''],
   ['client_request_id', 'Client’s request ID', ''],
+  ['request_id', 'Request ID', 'req_…'],
 ] as const
+
+const RANGES = [
+  ['min_duration_ms', 'Duration from (ms)'],
+  ['max_duration_ms', 'Duration to (ms)'],
+  ['min_cost_usd', 'Cost from ($)'],
+  ['max_cost_usd', 'Cost to ($)'],
+] as const
+
+const PROBLEM_OPTIONS = PROBLEMS.map((value) => ({ value, label: OUTCOMES[value].word }))
 
 const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ''])) as Draft
 

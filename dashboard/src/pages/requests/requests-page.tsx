@@ -45,7 +45,12 @@ export function RequestsPage() {
 
 function Rejected() {
   return (
-    <Page title="Requests" description="Requests that were rejected, and why." wide>
+    <Page
+      title="Requests"
+      description="Requests that were rejected, and why."
+      wide
+      actions={<RequestsViews rows={[]} />}
+    >
       <RequestTabs />
       <RejectedView />
     </Page>
@@ -124,6 +129,19 @@ function Requests() {
   )
 }
 
+/** They have no index. */
+const SEARCHED = [
+  'provider',
+  'tag',
+  'session_id',
+  'client_request_id',
+  'outcome',
+  'min_duration_ms',
+  'max_duration_ms',
+  'min_cost_usd',
+  'max_cost_usd',
+] as const satisfies readonly (keyof RequestFilters)[]
+
 interface FoundProps {
   readonly pages: RequestPages
   readonly filters: RequestFilters
@@ -132,13 +150,13 @@ interface FoundProps {
 
 function Found({ pages, filters, isLive }: FoundProps) {
   const change = useRequestsChange()
-  const { provider, tag, session_id: session, client_request_id: name, agent_id: agent } = filters
-  const searched = provider ?? tag ?? session ?? name
+  const { agent_id: agent } = filters
+  const searched = SEARCHED.some((name) => filters[name] !== undefined)
   const problem = problemOf(pages.error)
-  if (pages.error !== null && problem.param === 'period_start' && searched !== undefined && agent === undefined) {
+  if (pages.error !== null && problem.param === 'period_start' && searched && agent === undefined) {
     return (
       <Empty
-        title="Filters by provider, tag, session and client’s request ID support at most 7 days"
+        title="These filters support at most 7 days"
         action={
           <Button onClick={() => change({ range: '7d', from: undefined, to: undefined })}>Show the last 7 days</Button>
         }
@@ -224,8 +242,8 @@ interface ExportsProps {
 }
 
 function Exports(props: ExportsProps) {
-  const { agent_id: agent, client_request_id: name } = props.question.filters
-  const hasContent = useCan('content') && agent === undefined && name === undefined // it has no such filters
+  const { agent_id: agent, client_request_id: name, request_id: id } = props.question.filters
+  const hasContent = useCan('content') && (agent ?? name ?? id) === undefined // it has no such filters
   return (
     <>
       <ExportButton {...props} path={LIST} format="csv" file="turnpike-requests.csv" className="ml-auto">

@@ -1,5 +1,6 @@
 /** What the gateway notes about a request, in words. */
 
+import { formatMs } from '../../lib/format.ts'
 import { shortId } from '../../lib/group-names.ts'
 import { periodWords } from '../../lib/saved-views.ts'
 import type { Tone } from '../../ui/status.tsx'
@@ -38,6 +39,12 @@ export const FILTER_NAMES: Readonly<Record<keyof RequestFilters, string>> = {
   tag: 'Tag',
   session_id: 'Session',
   client_request_id: 'Client’s request ID',
+  request_id: 'Request ID',
+  outcome: 'Attempt',
+  min_duration_ms: 'Duration from',
+  max_duration_ms: 'Duration to',
+  min_cost_usd: 'Cost from',
+  max_cost_usd: 'Cost to',
 }
 
 type Asker = Pick<Completion, 'key_id' | 'key_name'>
@@ -51,13 +58,24 @@ export function askerName({ key_id: id, key_name: name }: Asker): string {
 export function filterText(name: keyof RequestFilters, filters: RequestFilters, rows: readonly Asker[]): string {
   const value = filters[name] ?? ''
   if (name === 'status') return filters.status === undefined ? '' : STATUS_NAMES[filters.status]
+  if (name === 'outcome') return filters.outcome === undefined ? '' : OUTCOMES[filters.outcome].word
+  if (name.endsWith('_ms')) return formatMs(Number(value))
+  if (name.endsWith('_usd')) return `$${value}`
   if (name !== 'key_id') return value
   return askerName(rows.find((row) => row.key_id === value) ?? { key_id: value, key_name: null })
 }
 
+/** Ranges need their names: `duration from 2 s`. */
+function filterWords(name: keyof RequestFilters, search: RequestsSearch, rows: readonly Asker[]): string {
+  const text = filterText(name, search, rows)
+  return /^(min|max)_/.test(name) ? `${FILTER_NAMES[name].toLowerCase()} ${text}` : text
+}
+
 /** A view in words: `Failed, gpt-5.4-mini, last 24 hours`. @param now Unix milliseconds. */
 export function viewWords(search: RequestsSearch, rows: readonly Asker[], now: number): string {
-  const filters = FILTERS.filter((name) => search[name] !== undefined).map((name) => filterText(name, search, rows))
+  if (search.tab === 'rejected')
+    return ['Rejected', ...[search.code, search.request_id].filter((each) => each !== undefined)].join(', ')
+  const filters = FILTERS.filter((name) => search[name] !== undefined).map((name) => filterWords(name, search, rows))
   const period = periodWords(search, FALLBACK_RANGE, now)
   const order = search.order === 'asc' ? ['oldest first'] : []
   return [...(filters.length === 0 ? ['All requests'] : filters), period, ...order].join(', ')
