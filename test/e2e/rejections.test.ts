@@ -78,7 +78,7 @@ test('rejected requests are listed with status, code, endpoint, model and key; a
     { key: reader, model: null, code: 'insufficient_scope', status: 403, body: chat() },
     { key: restricted, model: SIMULATOR, code: 'model_not_allowed', status: 403, body: chat() },
     { key: elsewhere, model: null, code: 'address_not_allowed', status: 403, body: chat() },
-    { key: broke, model: null, code: 'model_not_found', status: 422, body: chat({ model: 'nothing' }) },
+    { key: broke, model: 'nothing', code: 'model_not_found', status: 422, body: chat({ model: 'nothing' }) },
     { key: broke, model: SIMULATOR, code: 'missing_field', status: 400, body: { model: SIMULATOR } },
     { key: broke, model: null, code: 'invalid_json', status: 400, body: '{"model": ' },
   ]

@@ -79,14 +79,37 @@ test('a rejection is a row of its account and a line of the log; nobody’s is a
   assert.deepEqual(lines[1], { ...fields, requestId: requestId(2), status: 401, code: 'invalid_credential' })
 })
 
-test('text that is no model of the gateway is not stored: it may be a secret', async (t) => {
+const MISSPELT = [
+  'gpt-6-turbo',
+  'claude-sonet-4-5-20260115',
+  'meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8',
+  'auto:x',
+]
+const SECRETS = [
+  'sk-secret',
+  'tp_0VbutqEAmisz3uCx6fnY0w',
+  'AIzaSyA-b_c',
+  'f3b1c5d7e9a2f4b6c8d0e1f2a3b4c5d6',
+  'pass word',
+  'ada@example.com',
+  'x'.repeat(101),
+]
+
+test('a misspelt model is stored as it was asked, a text that may be a secret is not', async (t) => {
   const database = await temporaryDatabase(t)
   await ensureAccounts(database, [ada])
-  const { recorder, lines } = recorderOf(database)
-  recorder.note(rejection(1, { model: 'sk-secret', status: 422, code: 'model_not_found' }))
+  const { recorder, lines, later } = recorderOf(database)
+  for (const [at, model] of [...MISSPELT, ...SECRETS].entries()) {
+    recorder.note(rejection(at, { model, status: 422, code: 'model_not_found' }))
+    later()
+  }
   await recorder.close()
-  assert.equal((await database.db.selectFrom('rejection').select('model').executeTakeFirstOrThrow()).model, null)
-  assert.doesNotMatch(JSON.stringify(lines), /sk-secret/)
+  const rows = await database.db.selectFrom('rejection').select('model').orderBy('request_id').execute()
+  assert.deepEqual(
+    rows.map(({ model }) => model),
+    [...MISSPELT, ...SECRETS.map(() => null)],
+  )
+  assert.doesNotMatch(JSON.stringify(lines), /secret|example\.com/)
 })
 
 test('an account records 10 rejections a second, whatever others do; the rest are counted [limit: rejection-rate]', async (t) => {

@@ -31,7 +31,7 @@ interface RecorderInput {
   readonly db: Kysely<Database>
   /** Unix milliseconds. */
   readonly now: () => number
-  /** Whether a model has this ID. Other text is not stored: it may be a secret in the wrong field. */
+  /** Whether a model has this ID. Other text is stored only where it cannot be a secret in the wrong field. */
   readonly isModel: (id: string) => boolean
   readonly log: {
     info(fields: object, message: string): void
@@ -89,8 +89,8 @@ export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput
       const fields = { requestId, ...traceField(traceId), accountId, keyId, endpoint, status, code }
       log.info(fields, 'request to a model rejected')
       const { model } = rejection
-      const named = model !== undefined && isModel(model) ? model : null
-      waiting.push({ ...rowOf(rejection, now()), model: named })
+      const isStored = model !== undefined && (isModel(model) || isHarmlessName(model))
+      waiting.push({ ...rowOf(rejection, now()), model: isStored ? model : null })
     },
     write,
     close() {
@@ -98,6 +98,18 @@ export function createRejectionRecorder({ db, now, isModel, log }: RecorderInput
       return write()
     },
   }
+}
+
+const NAME = /^[a-z][\w./:-]{0,99}$/i
+/** How keys of hosts, tokens and this gateway's keys begin. */
+const CREDENTIAL =
+  /^(?:sk|pk|rk|tp|hf|r8|gsk|ghp|gho|ghs|glpat|xox[a-z]|nvapi|pplx|csk|fw|key|AIza|AKIA|ASIA|eyJ|Bearer|Basic)[-_A-Z0-9]/
+/** No word of a model's name is so long and has digits, or so long at all. */
+const RANDOM = /[a-z0-9]{25}|(?=[a-z]*\d)(?<![a-z0-9])[a-z0-9]{16}/i
+
+/** Whether a text is the name of a model that does not exist, such as a misspelt one, and neither a credential nor random. */
+function isHarmlessName(text: string): boolean {
+  return NAME.test(text) && !CREDENTIAL.test(text) && !RANDOM.test(text)
 }
 
 function rowOf({ caller, requestId, endpoint, status, code }: Rejection, createdAt: number): WaitingRow {

@@ -17,7 +17,9 @@ const RejectionView = Type.Object({
   request_id: Type.String({ description: '`x-request-id` of the answer.' }),
   created_at: Type.String({ format: 'date-time' }),
   endpoint: Type.String({ description: 'The path, such as `/v1/chat/completions`.' }),
-  model: textOrNull('That the request asked for. `null`: it names none that exists, or its body was not read.'),
+  model: textOrNull(
+    'That the request asked for, also if there is none. `null`: the text may be a secret in the wrong field, or the body was not read.',
+  ),
   status: Type.Integer({ description: 'HTTP status of the answer.' }),
   code: Type.String({ description: '`error.code` of the answer; docs/errors.md has them all.' }),
   key_id: textOrNull('The API key, device or person that sent it. `null`: the request had no valid credential.'),
