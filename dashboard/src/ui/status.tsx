@@ -14,9 +14,10 @@ import {
   Unplug,
 } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { COMPLETION_TONES, type Tone } from '../lib/tones.ts'
 import { classNames } from './class-names.ts'
 
-export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral'
+export type { Tone }
 
 const TONES: Readonly<Record<Tone, string>> = {
   good: 'bg-good-soft text-good',
@@ -65,10 +66,10 @@ type Known = readonly [tone: Tone, icon: LucideIcon, word: string]
 type KnownStatuses = Readonly<Record<string, Known>>
 
 const COMPLETIONS: KnownStatuses = {
-  completed: ['good', CircleCheck, 'Completed'],
-  failed: ['bad', CircleX, 'Failed'],
-  client_left: ['neutral', Unplug, 'Client left'],
-  incomplete: ['warn', TriangleAlert, 'Incomplete'],
+  completed: [COMPLETION_TONES.completed, CircleCheck, 'Completed'],
+  failed: [COMPLETION_TONES.failed, CircleX, 'Failed'],
+  client_left: [COMPLETION_TONES.client_left, Unplug, 'Client left'],
+  incomplete: [COMPLETION_TONES.incomplete, TriangleAlert, 'Incomplete'],
 }
 
 const AGENTS: KnownStatuses = {

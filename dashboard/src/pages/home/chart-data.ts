@@ -1,5 +1,6 @@
 /** From the API's sums to the points of charts. */
 
+import { modelColors } from '../../lib/model-colors.ts'
 import { sumUsd } from '../../lib/money.ts'
 import type { Period } from '../../lib/period.ts'
 import { formatDate, formatTime, startOfDay, type Zone } from '../../lib/time.ts'
@@ -100,8 +101,9 @@ function sumsByKey(rows: readonly Row[], field: 'requests' | 'cost_usd'): Record
 export function seriesOf(rows: readonly Row[], order: readonly string[]) {
   const keys = new Set(rows.map(({ key }) => key))
   const named = [...new Set([...order, ...keys])].filter((key) => key !== '' && keys.has(key))
-  const series = named.map((key) => ({ key, label: key }))
-  return keys.has('') ? [...series, { key: '', label: 'Other models' }] : series
+  const colors = modelColors(named)
+  const series = named.map((key, index) => ({ key, label: key, paint: colors[index] }))
+  return keys.has('') ? [...series, { key: '', label: 'Other models', paint: 'neutral' as const }] : series
 }
 
 /** Of an hour, as `GET /v1/usage/performance` has them. */

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useCan } from '../../api/me.ts'
 import { formatCount, formatMs, formatSuccess, formatUsd, plural } from '../../lib/format.ts'
+import { modelColors } from '../../lib/model-colors.ts'
 import { type Period, resolvePeriod } from '../../lib/period.ts'
 import { formatDate, startOfDay, type Zone } from '../../lib/time.ts'
 import { AppLink } from '../../ui/app-link.tsx'
@@ -12,8 +13,6 @@ import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
 import { type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
 import { modelUseQuery, type Speed, uptimesQuery } from './queries.ts'
-
-const SERIES = [{ key: 'requests', label: 'Requests' }] as const
 
 export function ModelUse({ model }: { readonly model: string }) {
   const mayRead = useCan('usage:read')
@@ -34,6 +33,7 @@ function Week({ model }: { readonly model: string }) {
     if (error === null) return <Skeleton className="h-64 rounded-xl" />
     return <Failed error={error} what="your use of it" onRetry={() => void use.refetch()} />
   }
+  const series = [{ key: 'requests', label: 'Requests', paint: modelColors([model])[0] }]
   const points = daysOf(data.series ?? [], period, zone)
   const title = 'Your requests, last 7 days'
   const text = plural(data.total_requests, 'request')
@@ -50,12 +50,12 @@ function Week({ model }: { readonly model: string }) {
         </AppLink>
       }
       change={`${plural(data.total_tokens, 'token')}, ${formatUsd(data.total_cost_usd)}`}
-      table={<ChartTable label={title} series={SERIES} points={points} format={formatCount} pointHeader="Day" />}
+      table={<ChartTable label={title} series={series} points={points} format={formatCount} pointHeader="Day" />}
     >
       <StackedBars
         label={title}
         summary={`${text} in the last 7 days.`}
-        series={SERIES}
+        series={series}
         points={points}
         format={formatCount}
         height={160}

@@ -1,15 +1,16 @@
 /** Requests over time, by what became of them. */
 import type { PeriodSearch } from '../../lib/period.ts'
 import { bucketLabel, type Zone } from '../../lib/time.ts'
+import { COMPLETION_TONES } from '../../lib/tones.ts'
 import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
 import type { Overview } from './queries.ts'
 
-/** All four always, so that each keeps its color. */
+/** In the colors of their badges. */
 export const HISTOGRAM_SERIES: readonly ChartSeries[] = [
-  { key: 'completed', label: 'Completed' },
-  { key: 'client_left', label: 'Client left' },
-  { key: 'incomplete', label: 'Incomplete' },
-  { key: 'failed', label: 'Failed' },
+  { key: 'completed', label: 'Completed', paint: COMPLETION_TONES.completed },
+  { key: 'client_left', label: 'Client left', paint: COMPLETION_TONES.client_left },
+  { key: 'incomplete', label: 'Incomplete', paint: COMPLETION_TONES.incomplete },
+  { key: 'failed', label: 'Failed', paint: COMPLETION_TONES.failed },
 ]
 
 const UNIT_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const

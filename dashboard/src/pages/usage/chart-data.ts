@@ -1,6 +1,7 @@
 /** What the chart of a report shows: its series over all hours or days of the period, or one bar for each agent. */
 import { type Group, groupLabel } from '../../lib/group-names.ts'
 import { amountOf, METRIC_NAMES, type Metric } from '../../lib/measures.ts'
+import { modelColors } from '../../lib/model-colors.ts'
 import type { Period } from '../../lib/period.ts'
 import { bucketLabel, type Zone } from '../../lib/time.ts'
 import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
@@ -32,7 +33,7 @@ export const LENGTHS: Readonly<Record<Interval, number>> = { hour: HOUR_MS, day:
 const MAX_AGENTS = 24
 const ALL = 'all'
 /** The gateway tells no more groups than 50 apart in a series. */
-const REST = { key: '', label: 'All others' }
+const REST = { key: '', label: 'All others', paint: 'neutral' } as const
 
 export function chartOf(report: Report, choice: ChartChoice): UsageChart {
   if (choice.group === 'agent') return agentBars(report, choice)
@@ -51,13 +52,15 @@ function amountsOfDays({ groups = [] }: Report, { metric }: ChartChoice): Amount
   return new Map(groups.map((day) => [Date.parse(day.key), new Map([[ALL, amountOf(day, metric)]])]))
 }
 
-function seriesOf({ groups = [], series = [] }: Report, { group, metric }: ChartChoice): readonly ChartSeries[] {
+function seriesOf({ groups = [], series: sums = [] }: Report, { group, metric }: ChartChoice): readonly ChartSeries[] {
   if (group === 'day') return [{ key: ALL, label: METRIC_NAMES[metric] }]
-  const shown = new Set(series.map(({ key }) => key))
+  const shown = new Set(sums.map(({ key }) => key))
   const named = groups
     .filter(({ key }) => shown.has(key))
     .map((each) => ({ key: each.key, label: groupLabel(group, each) }))
-  return shown.has(REST.key) ? [...named, REST] : named
+  const colors = group === 'model' ? modelColors(named.map(({ key }) => key)) : []
+  const series = named.map((each, index) => ({ ...each, paint: colors[index] }))
+  return shown.has(REST.key) ? [...series, REST] : series
 }
 
 function pointsOf(amounts: Amounts, choice: ChartChoice): readonly ChartPoint[] {
@@ -119,7 +122,7 @@ export function intervalOf(
 
 /** Lines that can be told apart: the total and these, of which the last is the rest where there are more. */
 const MAX_LINES = 7
-const TOTAL = { key: '\u0000total', label: 'Total' }
+const TOTAL = { key: '\u0000total', label: 'Total', paint: 'neutral' } as const
 const REST_KEY = '\u0000rest'
 
 /** For lines that grow: the total, the groups that are largest in the end, and all others as one. */

@@ -22,6 +22,7 @@ import {
   lineDomain,
   lonePoints,
   OTHER_KEY,
+  painted,
   stackedDomain,
   stackOf,
   topSeries,
@@ -93,6 +94,18 @@ test('with more than eight series, the rest is Other, and no value is lost', () 
   )
   const eight = { series: seriesOf(...keys.slice(0, 8)), points }
   assert.deepEqual(topSeries(eight), eight)
+})
+
+test('a series has the color that it asks for, unless an earlier one has it; statuses have their own', () => {
+  const asked = (...paints: readonly (number | 'bad' | undefined)[]) =>
+    painted(paints.map((paint, index) => ({ key: `k${index}`, label: '', paint }))).map(({ paint }) => paint)
+  assert.deepEqual(asked(undefined, undefined, 'bad', undefined), [0, 1, 'bad', 3])
+  assert.deepEqual(asked(5, 5, 2, 7, 7), [5, 6, 2, 7, 0])
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 7 }), { maxLength: 8 }), (paints) => {
+      assert.equal(new Set(asked(...paints)).size, paints.length)
+    }),
+  )
 })
 
 test('the sum of what is shown is the sum of what was given', () => {
@@ -219,7 +232,7 @@ test('a point is read as a sentence, the largest part first', () => {
   assert.equal(pointText(point('Nov 4', {}), series, written), 'Nov 4: 0 t')
   assert.equal(pointText(point('Nov 4', {}), series, { ...written, isStacked: false }), 'Nov 4: no data')
   assert.deepEqual(
-    valuesAt(full, series).map(({ index }) => index),
-    [1, 0, 2],
+    valuesAt(full, series).map(({ series: { key } }) => key),
+    ['b', 'a', 'c'],
   )
 })

@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import { bandCenter, heightScale, linePath, niceTicks } from './geometry.ts'
 import { dotFill, lineLooks } from './paint.tsx'
 import { NothingToPlot, Plot, type PlotArea, type SeriesChartProps } from './plot.tsx'
-import { type ChartData, isEmpty, lineDomain, lonePoints, topSeries, valueAt } from './series.ts'
+import { type ChartData, isEmpty, lineDomain, lonePoints, painted, topSeries, valueAt } from './series.ts'
 
 const TICKS = 4
 
@@ -13,7 +13,10 @@ export interface LineChartProps extends SeriesChartProps {
 
 /** Values that do not add up: latencies, rates. Where there is no value, the line has a gap. The first eight series are shown. */
 export function LineChart({ series, points, unit, ...rest }: LineChartProps) {
-  const data = useMemo(() => ({ series: topSeries({ series, points }).series.slice(0, 8), points }), [series, points])
+  const data = useMemo(
+    () => ({ series: painted(topSeries({ series, points }).series.slice(0, 8)), points }),
+    [series, points],
+  )
   const ticks = useMemo(() => niceTicks(lineDomain(data), TICKS), [data])
   if (isEmpty(data, 'lines')) return <NothingToPlot {...rest} />
   const caption = unit === undefined ? undefined : <div className="mb-1 text-xs text-soft">{unit}</div>
@@ -30,34 +33,34 @@ function Lines({ data, bands, top, plotHeight, reading }: PlotArea & { readonly 
   return (
     <>
       {point !== undefined && <line x1={x} x2={x} y2={plotHeight} className="stroke-strong" />}
-      {data.series.map(({ key }, index) => (
+      {data.series.map((each) => (
         <path
-          key={key}
-          d={linePath(data.points, key, bands, top)}
+          key={each.key}
+          d={linePath(data.points, each.key, bands, top)}
           fill="none"
           strokeWidth={2}
           strokeLinecap="round"
           strokeLinejoin="round"
-          {...lineLooks(key, index)}
+          {...lineLooks(each)}
         />
       ))}
-      {data.series.flatMap(({ key }, index) =>
-        lonePoints(data.points, key).map((at) => (
+      {data.series.flatMap((each) =>
+        lonePoints(data.points, each.key).map((at) => (
           <circle
-            key={`${key} ${at}`}
+            key={`${each.key} ${at}`}
             cx={bandCenter(bands, at)}
-            cy={top(valueAt(data.points[at], key) ?? 0)}
+            cy={top(valueAt(data.points[at], each.key) ?? 0)}
             r={2.5}
-            className={dotFill(key, index)}
+            className={dotFill(each)}
           />
         )),
       )}
       {point !== undefined &&
-        data.series.map(({ key }, index) => {
-          const value = valueAt(point, key)
+        data.series.map((each) => {
+          const value = valueAt(point, each.key)
           if (value === undefined) return null
-          const looks = `stroke-surface ${dotFill(key, index)}`
-          return <circle key={key} cx={x} cy={top(value)} r={4} strokeWidth={2} className={looks} />
+          const looks = `stroke-surface ${dotFill(each)}`
+          return <circle key={each.key} cx={x} cy={top(value)} r={4} strokeWidth={2} className={looks} />
         })}
     </>
   )

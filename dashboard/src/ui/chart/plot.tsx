@@ -242,11 +242,11 @@ function Legend({ kind, chartId, series, totalText }: LegendProps) {
   if (series.length < 2) return null
   return (
     <ul className="mt-3 flex flex-wrap gap-x-4 gap-y-1.5 text-sm text-soft">
-      {series.map(({ key, label }, index) => (
-        <li key={key} className="flex max-w-full min-w-0 items-center gap-1.5">
-          <Swatch kind={kind} chartId={chartId} seriesKey={key} index={index} />
-          <span className="truncate">{label}</span>
-          {totalText !== undefined && <span className="text-ink tabular-nums">{totalText(key)}</span>}
+      {series.map((each) => (
+        <li key={each.key} className="flex max-w-full min-w-0 items-center gap-1.5">
+          <Swatch kind={kind} chartId={chartId} series={each} />
+          <span className="truncate">{each.label}</span>
+          {totalText !== undefined && <span className="text-ink tabular-nums">{totalText(each.key)}</span>}
         </li>
       ))}
     </ul>
@@ -292,10 +292,10 @@ function PointTooltip({ kind, chartId, point, index, series, bands, left, format
       </div>
       {kind === 'lines' && values.length === 0 && <div className="text-soft">No data</div>}
       {(series.length > 1 || kind === 'lines') &&
-        values.map(({ key, label, index: at, value }) => (
-          <div key={key} className="mt-1 flex items-center gap-2 text-soft">
-            <Swatch kind={kind} chartId={chartId} seriesKey={key} index={at} />
-            <span className="min-w-0 flex-1 truncate">{label}</span>
+        values.map(({ series: each, value }) => (
+          <div key={each.key} className="mt-1 flex items-center gap-2 text-soft">
+            <Swatch kind={kind} chartId={chartId} series={each} />
+            <span className="min-w-0 flex-1 truncate">{each.label}</span>
             <span className="pl-2 text-ink tabular-nums">{format(value)}</span>
           </div>
         ))}

@@ -11,7 +11,7 @@ import {
   useState,
 } from 'react'
 import { type Bands, indexAt } from './geometry.ts'
-import { type ChartData, type ChartPoint, valueAt } from './series.ts'
+import { type ChartData, type ChartPoint, type ChartSeries, valueAt } from './series.ts'
 
 /** Of the points, those that a page-up passes. */
 const PAGE_SHARE = 10
@@ -50,16 +50,15 @@ export function movedTo(key: string, current: number | null, count: number): num
 /** The series that have a value at a point, the largest first. */
 export function valuesAt(point: ChartPoint, series: ChartData['series']): readonly PointValue[] {
   return series
-    .map(({ key, label }, index) => ({ key, label, index, value: valueAt(point, key) }))
-    .filter((entry): entry is PointValue => entry.value !== undefined)
+    .flatMap((each) => {
+      const value = valueAt(point, each.key)
+      return value === undefined ? [] : [{ series: each, value }]
+    })
     .sort((a, b) => b.value - a.value)
 }
 
 export interface PointValue {
-  readonly key: string
-  readonly label: string
-  /** Of the series, which its color goes by. */
-  readonly index: number
+  readonly series: ChartSeries
   readonly value: number
 }
 
@@ -73,7 +72,7 @@ export function pointText(
   const [only] = values
   if (only === undefined) return `${point.label}: ${isStacked ? format(0) : 'no data'}`
   if (series.length === 1) return `${point.label}: ${format(only.value)}`
-  const each = values.map(({ label, value }) => `${label}: ${format(value)}`).join(', ')
+  const each = values.map(({ series: { label }, value }) => `${label}: ${format(value)}`).join(', ')
   if (!isStacked) return `${point.label}. ${each}`
   return `${point.label}: ${format(values.reduce((sum, { value }) => sum + value, 0))}. ${each}`
 }

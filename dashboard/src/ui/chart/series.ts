@@ -1,8 +1,14 @@
 /** What a chart shows: series of values over the same points. */
+import type { Tone } from '../../lib/tones.ts'
 
 export interface ChartSeries {
   readonly key: string
   readonly label: string
+  /**
+   * Its color: one of the eight of charts by its number, from 0, unless an earlier series of the chart has it; or that of
+   * a status. Undefined: the next of the eight.
+   */
+  readonly paint?: number | Tone | undefined
 }
 
 export interface ChartPoint {
@@ -40,10 +46,7 @@ export function totalOf(points: readonly ChartPoint[], key: string): number {
   return points.reduce((sum, point) => sum + (valueAt(point, key) ?? 0), 0)
 }
 
-/**
- * The eight series with the largest totals, in the order in which they were given, so that a series has the same color in
- * two charts that get the same list; all others as "Other" behind them.
- */
+/** The eight series with the largest totals, in the order in which they were given; all others as "Other" behind them. */
 export function topSeries({ series, points }: ChartData, limit = MAX_SERIES): ChartData {
   if (series.length <= limit) return { series, points }
   const totals = new Map(series.map(({ key }) => [key, totalOf(points, key)]))
@@ -54,6 +57,19 @@ export function topSeries({ series, points }: ChartData, limit = MAX_SERIES): Ch
     series: [...series.filter(({ key }) => kept.has(key)), { key: OTHER_KEY, label: `Other (${others.length})` }],
     points: points.map((point) => withOther(point, others)),
   }
+}
+
+/** The series, each with a color that no other of them has, as long as there are enough. */
+export function painted(series: readonly ChartSeries[]): readonly ChartSeries[] {
+  const taken = new Set<unknown>()
+  return series.map((each, index) => {
+    if (each.key === OTHER_KEY || typeof each.paint === 'string') return each
+    const first = each.paint ?? index
+    const order = Array.from({ length: MAX_SERIES }, (_, step) => (first + step) % MAX_SERIES)
+    const paint = order.find((place) => !taken.has(place)) ?? first % MAX_SERIES
+    taken.add(paint)
+    return { ...each, paint }
+  })
 }
 
 function withOther(point: ChartPoint, others: readonly ChartSeries[]): ChartPoint {

@@ -1,5 +1,6 @@
 /** Rows and bars of a report of costs. The rows add up to the report's own total, to the nano-dollar. */
 import { amountOf, type Counts, type Metric, shareOf } from '../../../lib/measures.ts'
+import { modelColors } from '../../../lib/model-colors.ts'
 import type { Period } from '../../../lib/period.ts'
 import { bucketLabel } from '../../../lib/time.ts'
 import type { ChartPoint, ChartSeries } from '../../../ui/chart/index.ts'
@@ -78,8 +79,9 @@ export function costChartOf(report: Report, choice: CostChartChoice): CostChart 
     days.set(day ?? '', values)
   }
   const series = [...sums].toSorted(([, one], [, other]) => other.amount - one.amount)
+  const colors = part === 'model' ? modelColors(series.map(([, { label }]) => label)) : []
   return {
-    series: series.map(([key, { label }]) => ({ key, label })),
+    series: series.map(([key, { label }], index) => ({ key, label, paint: colors[index] })),
     points: bucketStarts({ period, interval: 'day', now }).map((start) => {
       const at = new Date(start).toISOString()
       const label = bucketLabel(start, { interval: 'day', isOneDay: false, zone: 'utc' })
