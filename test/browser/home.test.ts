@@ -319,6 +319,65 @@ test('each part fails, is refused and is tried again by itself', async (t) => {
   await page.getByText('You cannot see usage').waitFor()
 })
 
+/** What the sample of a series in the legend of a chart is painted with. */
+async function legendColor(page: Page, figure: string, series: string): Promise<string> {
+  const sample = page
+    .getByRole('figure', { name: figure })
+    .getByRole('listitem')
+    .filter({ hasText: series })
+    .locator('rect')
+  const pattern = /#([^)]*)/.exec((await sample.first().getAttribute('fill')) ?? '')?.[1]
+  return page.locator(`[id="${pattern}"] rect`).first().evaluate(COMPUTED, 'fill')
+}
+
+const COMPUTED = new Function('element', 'property', 'return getComputedStyle(element)[property]') as (
+  element: unknown,
+  property: string,
+) => string
+
+test('a model has one color in all charts, and a status the color of its badge', async (t) => {
+  await seeded()
+  const page = await dashboard.open(t, browser, '/?range=7d')
+  const models = ['gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash', SEEDED_MODEL]
+  const colorsIn = async (figure: string) => {
+    await chart(page, figure).getByRole('slider').waitFor()
+    return Promise.all(models.map((name) => legendColor(page, figure, name)))
+  }
+  const colors = await colorsIn('Requests by model')
+  assert.equal(new Set(colors).size, models.length)
+  assert.deepEqual(await colorsIn('Spend by model'), colors)
+  await page.goto(`${dashboard.url}/app/usage?range=30d&metric=tokens`)
+  assert.deepEqual(await colorsIn('Tokens by model'), colors)
+  await page.goto(`${dashboard.url}/app/requests?range=7d&status=failed`)
+  const badge = main(page).getByRole('table').getByText('Failed', { exact: true }).first()
+  assert.equal(await legendColor(page, 'Requests over time', 'Failed'), await badge.evaluate(COMPUTED, 'color'))
+})
+
+test('cards fill the width of Home and end together, with and without the first steps', async (t) => {
+  const account = await dashboard.account('Wide')
+  const person = await dashboard.person(account, 'owner', 'wide@example.com')
+  await recordCompletions(dashboard.database, [completionRecord({ accountId: account, createdAt: Date.now() })])
+  const page = await dashboard.open(t, browser, '/', { as: person })
+  const overview = main(page).getByRole('region', { name: 'Overview' })
+  await overview.getByRole('list', { name: 'Providers' }).waitFor()
+  await overview.getByText('No failed requests.').waitFor()
+  await overview.getByText('Left to spend').waitFor()
+  for (const isDismissed of [false, true]) {
+    if (isDismissed) await page.getByRole('button', { name: 'Dismiss getting started' }).click()
+    for (const width of [1440, 1280, 1024, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const { x, width: room } = (await overview.boundingBox()) ?? assert.fail()
+      const cards = await overview.locator('.rounded-xl').all()
+      const boxes = (await Promise.all(cards.map((card) => card.boundingBox()))).map((box) => box ?? assert.fail())
+      for (const [top, row] of Map.groupBy(boxes, (box) => Math.round(box.y))) {
+        const ends = row.map((box) => Math.round(box.x + box.width - x))
+        assert.ok(Math.abs(Math.max(...ends) - room) <= 1, `row at ${top} of ${width} px`)
+        assert.equal(new Set(row.map((box) => Math.round(box.height))).size, 1)
+      }
+    }
+  }
+})
+
 test('accessible in light and in dark colors, and as narrow as a phone', async (t) => {
   await seeded()
   const page = await dashboard.open(t, browser, '/?range=30d', { bypassCSP: true })

@@ -31,6 +31,11 @@ export function formatUsd(usd: number): string {
   return signed(usd < 0, dollars(((toNano(size) + NANO_PER_CENT / 2n) / NANO_PER_CENT) * NANO_PER_CENT))
 }
 
+/** To the cent, `$1,234.56`, and `< $0.01` below: for legends. */
+export function formatUsdBriefly(usd: number): string {
+  return usd > 0 && usd < 0.01 ? '< $0.01' : formatUsd(usd)
+}
+
 /** Every digit that the amount has, at least two and at most nine decimals: `$0.0007895`. */
 export function formatExactUsd(usd: number): string {
   return Number.isFinite(usd) ? signed(usd < 0, dollars(toNano(Math.abs(usd)))) : DASH

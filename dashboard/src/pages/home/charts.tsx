@@ -1,7 +1,15 @@
 /** The four charts: requests by model, time to the first token, tokens in and out, spend by model. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { formatCompact, formatCount, formatExactUsd, formatMs, formatUsd, plural } from '../../lib/format.ts'
+import {
+  formatCompact,
+  formatCount,
+  formatExactUsd,
+  formatMs,
+  formatUsd,
+  formatUsdBriefly,
+  plural,
+} from '../../lib/format.ts'
 import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import {
   ChartFrame,
@@ -82,7 +90,7 @@ function AmountChart({ kind, range, periods, report, before, interval }: AmountC
   const points = amountsOf(rows, periods.period, { interval, zone, now: periods.now })[kind]
   const order = (report.groups ?? []).map(({ key }) => key)
   const series = kind === 'tokens' ? TOKEN_SERIES : seriesOf(rows, order)
-  const { title, format, formatBrief = format, formatTick, text, of, target } = KINDS[kind]
+  const { title, format, formatBrief = format, formatTick, formatTotal, text, of, target } = KINDS[kind]
   const total = of(report)
   const summary = `${title}, ${periods.period.label.toLowerCase()}: ${text(total)} in all.`
   return (
@@ -99,6 +107,7 @@ function AmountChart({ kind, range, periods, report, before, interval }: AmountC
         points={points}
         format={formatBrief}
         formatTick={formatTick}
+        formatTotal={formatTotal}
         height={CHART_HEIGHT}
       />
     </ChartFrame>
@@ -124,8 +133,10 @@ interface KindWords {
   /** With its unit. */
   readonly text: (total: number) => string
   readonly format: (value: number) => string
-  /** In the legend and beside the pointer; the table has every digit. */
+  /** Beside the pointer; the table has every digit. */
   readonly formatBrief?: (value: number) => string
+  /** In the legend; `formatBrief` unless given. */
+  readonly formatTotal?: (value: number) => string
   readonly formatTick: (value: number) => string
   readonly target: (range: HomeRange) => LinkTarget
 }
@@ -153,6 +164,7 @@ const KINDS: Readonly<Record<Kind, KindWords>> = {
     text: formatUsd,
     format: formatExactUsd,
     formatBrief: formatUsd,
+    formatTotal: formatUsdBriefly,
     formatTick: formatExactUsd,
     target: (range) => ({ to: '/usage', search: { range, metric: 'spend' } }),
   },

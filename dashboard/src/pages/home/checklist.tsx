@@ -9,7 +9,7 @@ import { AppLink, type LinkTarget } from '../../ui/app-link.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { CardTitle } from '../../ui/page.tsx'
 import { saveDone, setDismissed, useChecklistState } from './checklist-state.ts'
-import { MoreLink, Panel } from './panel.tsx'
+import { MoreLink, Panel, panelGrid } from './panel.tsx'
 
 export function Checklist({ hasRequests }: { readonly hasRequests: boolean }) {
   const { account } = useMe()
@@ -41,7 +41,7 @@ function Steps({ hasRequests }: { readonly hasRequests: boolean }) {
       <div aria-hidden className="h-1 bg-sunken">
         <div style={{ width: `${(100 * done) / steps.length}%` }} className="h-full bg-accent" />
       </div>
-      <ul aria-labelledby="getting-started" className="divide-y divide-line">
+      <ul aria-labelledby="getting-started" className={panelGrid(steps.length)}>
         {steps.map((step) => (
           <StepRow key={step.id} step={step} />
         ))}

@@ -89,19 +89,17 @@ function Overview({ children }: { readonly children?: React.ReactNode }) {
   )
 }
 
-/** On the left what there is to do or to look into, on the right how things stand. */
+/** Rows as wide as the page, whatever each has to show: what there is to do, what to look into, how things stand. */
 function Below({ range }: { readonly range: HomeRange }) {
   return (
-    <section aria-label="Overview" className="-mt-4 grid items-start gap-4 lg:grid-cols-3">
+    <section aria-label="Overview" className="-mt-4 flex flex-col gap-4">
       <h2 className="sr-only">Overview</h2>
-      <div className="flex min-w-0 flex-col gap-4 lg:col-span-2">
-        <Checklist hasRequests />
+      <Checklist hasRequests />
+      <div className="grid gap-4 lg:grid-cols-3 *:first:lg:col-span-2 *:only:lg:col-span-3">
         <LatestErrors />
-      </div>
-      <div className="flex min-w-0 flex-col gap-4">
         <BalanceCard range={range} />
-        <ProvidersCard hasStrips />
       </div>
+      <ProvidersCard hasStrips />
     </section>
   )
 }

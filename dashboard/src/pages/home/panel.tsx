@@ -8,7 +8,13 @@ export interface PanelProps {
 
 /** A card whose rows go from edge to edge. */
 export function Panel({ children }: PanelProps) {
-  return <div className="min-w-0 rounded-xl border border-line bg-surface">{children}</div>
+  return <div className="@container min-w-0 rounded-xl border border-line bg-surface">{children}</div>
+}
+
+/** The items of a panel: in as many columns as it has room and items for. Lines above them divide the rows. */
+export function panelGrid(count: number): string {
+  const columns = count === 2 || count === 4 ? '@2xl:grid-cols-2' : '@2xl:grid-cols-2 @4xl:grid-cols-3'
+  return `grid overflow-hidden *:border-t *:border-line ${count === 1 ? '' : columns}`
 }
 
 export interface PanelHeadProps {

@@ -11,7 +11,7 @@ import { useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { UptimeLegend, UptimeStrip } from '../../ui/uptime-strip.tsx'
 import { failuresText, type UptimeCell, uptimeCells } from '../../ui/uptime-strip-cells.ts'
 import { Time } from '../../ui/values.tsx'
-import { Panel, PanelHead } from './panel.tsx'
+import { Panel, PanelHead, panelGrid } from './panel.tsx'
 import { healthFromModels, healthFromStates, type LastFailure, type ProviderHealth } from './provider-health.ts'
 import { performanceQuery, providerStatesQuery, useHomePeriods } from './queries.ts'
 
@@ -98,7 +98,7 @@ function ProviderList({ strips, isLoading = false, providers, target }: Provider
     <>
       <ul
         aria-labelledby="providers"
-        className={classNames('divide-y divide-line border-t border-line', known.length === 0 && '*:last:rounded-b-xl')}
+        className={classNames(panelGrid(providers.length), known.length === 0 && 'rounded-b-xl')}
       >
         {providers.map((provider, index) => (
           <ProviderRow key={provider.name} provider={provider} target={target(provider.name)}>

@@ -172,7 +172,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
     id: 'model',
     header: 'Model',
     primary: true,
-    cell: ({ model }) => <span className="block min-w-30 font-mono text-sm wrap-anywhere">{model}</span>,
+    cell: ({ model }) => <span className="block min-w-24 font-mono text-sm wrap-anywhere">{model}</span>,
   },
   { id: 'state', header: 'State', cell: (deployment) => <State deployment={deployment} /> },
   { id: 'failure', header: 'Last failure', cell: (deployment) => <LastFailure deployment={deployment} /> },
@@ -186,7 +186,7 @@ function State({ deployment }: { readonly deployment: Deployment }) {
   const now = useNow()
   const why = breakerText(deployment, now)
   return (
-    <span className="inline-flex min-w-32 flex-wrap items-center justify-end gap-x-2 gap-y-1 md:justify-start">
+    <span className="inline-flex min-w-28 flex-wrap items-center justify-end gap-x-2 gap-y-1 md:justify-start">
       <HealthStatus status={deployment.breaker} />
       {why !== undefined && <span className="text-sm text-soft">{why}</span>}
     </span>
@@ -196,7 +196,7 @@ function State({ deployment }: { readonly deployment: Deployment }) {
 function LastFailure({ deployment: { last_failure: failure } }: { readonly deployment: Deployment }) {
   if (failure === null) return <Dash />
   return (
-    <span className="block min-w-32 md:max-w-96">
+    <span className="block min-w-28 md:max-w-96">
       <span className="block break-words">{failure.message}</span>
       <span className="text-xs text-soft">
         <Time iso={failure.at} relative />
