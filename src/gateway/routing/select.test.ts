@@ -164,6 +164,28 @@ test('TM14, UP-4: many requests that a provider rejects leave the breaker closed
   }
 })
 
+for (const [status, outcome] of [
+  [401, 'credentials'],
+  [403, 'credentials'],
+  [429, 'rate_limited'],
+] as const) {
+  test(`UP-4: ${status} of a provider opens the breaker, and is its failure in status and records`, async (t) => {
+    const plane = house(t, { answer: () => refusal(status, {}, { 'retry-after': '300' }) })
+    for (let call = 0; call < 5; call++) {
+      const asked = plane.ask()
+      await pass(t, 3_000, 100)
+      assert.notEqual((await asked).error, undefined)
+    }
+    const [deployed] = plane.status().deployments
+    assert.deepEqual([deployed?.breaker, deployed?.failures, deployed?.failedCalls], ['open', 5, 5])
+    const outcomes = plane.records.flatMap(({ attemptLog = [] }) => attemptLog.map((attempt) => attempt.outcome))
+    assert.deepEqual(
+      outcomes,
+      Array.from({ length: 5 }, () => outcome),
+    )
+  })
+}
+
 test('UP-4: disconnects and interruptions are not failures of the provider', async (t) => {
   const plane = house(t, { answer: () => ({ head: HANGS }) })
   for (let i = 0; i < 20; i++) {
