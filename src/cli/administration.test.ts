@@ -97,6 +97,33 @@ test('teams are created, filled and archived; a key can be made for one', async 
   await authenticator.close()
 })
 
+const LISTS = ['accounts list', 'keys list', 'teams list', 'teams members Search', 'budgets list', 'ledger recovery']
+
+test('lists fit 100 columns however long names are, and are one line of JSON in the form of a page', async (t) => {
+  const { turnpike } = await installation(t)
+  const long = 'a long name '.repeat(8).trim()
+  for (const words of [
+    ['accounts', 'create', '--name', long],
+    ['keys', 'create', '--name', long, '--scopes', 'chat,models:read,usage:read,agents:read'],
+    ['teams', 'create', '--name', 'Search', '--models', `m1,${'m'.repeat(90)}`],
+    ['budgets', 'set', '--budget', '123456.789/quarter', '--timezone', 'America/Argentina/Buenos_Aires'],
+    ['budgets', 'set', '--level', 'key', '--subject', long, '--budget', '0.000000001/day'],
+    ['budgets', 'set', '--level', 'tag', '--subject', `customer=${'x'.repeat(60)}`, '--budget', '1/week'],
+  ])
+    assert.equal((await turnpike(...words)).code, 0, words.join(' '))
+  for (const words of [...LISTS, 'config explain', 'ledger audit', 'credits show'].map((each) => each.split(' '))) {
+    const { code, out, error } = await turnpike(...words)
+    assert.deepEqual([code, error], [0, ''], words.join(' '))
+    for (const line of out.split('\n')) assert.ok(line.length <= 100, `${words.join(' ')}: ${line}`)
+    const json = (await turnpike(...words, '--json')).out
+    assert.match(json, /^\{.*\}\n$/, words.join(' '))
+    if (!LISTS.includes(words.join(' '))) continue
+    const { data, ...rest } = JSON.parse(json)
+    assert.ok(Array.isArray(data))
+    assert.deepEqual(rest, { has_more: false, next_cursor: null }, words.join(' '))
+  }
+})
+
 test('teams update changes the settings that it names, tags and required tags among them, and removes with an empty value', async (t) => {
   const { turnpike, json } = await installation(t)
   const tags = ['--tags', 'department=search, env=prod', '--require-tags', 'customer,project']

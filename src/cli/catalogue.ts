@@ -8,7 +8,7 @@ import { lockSettings } from '../features/stored-settings/store.ts'
 import type { Json } from '../lib/json.ts'
 import { auditCommand, chosenAccount, withDatabase } from './database.ts'
 import { wrongUsage } from './option-values.ts'
-import { grouped, type JsonOption, jsonLine, note, plainText, print, printResult } from './output.ts'
+import { grouped, type JsonOption, jsonLine, note, plainText, print, printResult, progress } from './output.ts'
 
 export interface CataloguePullOptions extends JsonOption {
   readonly from?: string
@@ -26,6 +26,7 @@ export async function cataloguePull(options: CataloguePullOptions): Promise<void
     const source = from ?? config.catalogue.url
     if (source === undefined) throw wrongUsage('--from: required, since `catalogue.url` is not set.')
     const { id: accountId } = await chosenAccount(context, undefined)
+    progress('Fetching the catalogue…')
     const { lines, rises, refused, publishedAt } = await pullCatalogue({
       db,
       config: { catalogue: publicKey === undefined ? {} : { public_key: publicKey } },

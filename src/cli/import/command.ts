@@ -20,7 +20,7 @@ import { insertTeam } from '../../features/teams/queries.ts'
 import { wrappedTable } from '../../lib/table.ts'
 import { builtIn } from '../configuration.ts'
 import { auditCommand, type CommandContext, chosenAccount, commandOrigin, withDatabase } from '../database.ts'
-import { grouped, jsonLine, note, plainTable } from '../output.ts'
+import { grouped, jsonLine, note, plainTable, progress } from '../output.ts'
 import {
   IMPORTED_SCOPES,
   type ImportDraft,
@@ -47,6 +47,7 @@ export async function importFromLitellm(file: string, options: ImportOptions): P
     import('./litellm-database.ts'),
   ])
   const draft = importLitellm(await readFile(file, 'utf8'))
+  if (options.databaseUrl !== undefined) progress('Reading the database of LiteLLM…')
   if (options.databaseUrl !== undefined) await importLitellmDatabase(draft, options.databaseUrl, Date.now())
   await finish(draft, options)
 }
