@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Period, previousPeriod, RANGES, readPeriodSearch, resolvePeriod } from './period.ts'
+import { dayOf, daysSearch, type Period, previousPeriod, RANGES, readPeriodSearch, resolvePeriod } from './period.ts'
+import { startOfDay } from './time.ts'
 
 const NOW = Date.parse('2026-11-22T11:40:35.123Z')
 const DAY = 86_400_000
@@ -127,4 +128,13 @@ test('a period that is not over is compared with as much of the one before', () 
   const march = Date.parse('2026-03-31T12:00:00Z')
   const month = previousPeriod(resolvePeriod({ range: 'month' }, march, '7d'), march)
   assert.equal(bounds(month), '2026-02-01T00:00:00.000Z 2026-03-01T00:00:00.000Z')
+})
+
+test('days of the viewer are whole days there, and are called by their dates', () => {
+  for (const zone of ['utc', 'local'] as const) {
+    const { start, end, label } = resolvePeriod(daysSearch('2026-11-03', '2026-11-09', zone), NOW, '7d', zone)
+    assert.equal(label, 'Nov 3 – 9, 2026')
+    assert.deepEqual([dayOf(Date.parse(start), zone), dayOf(Date.parse(end) - 1, zone)], ['2026-11-03', '2026-11-09'])
+    assert.equal(startOfDay(Date.parse(start), zone, { days: 7 }), Date.parse(end))
+  }
 })

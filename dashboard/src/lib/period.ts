@@ -52,7 +52,7 @@ function readMoment(value: unknown): string | undefined {
  * question is asked for a while; `7d` and `30d` are days with today as the last.
  * @param now Unix milliseconds.
  * @param fallback Where the address names none, or a custom one without a day to begin with.
- * @param zone Of days and months that move with time; those of a custom period are always of UTC, as links write them.
+ * @param zone Of days and months that move with time; days of an address are always of UTC, as links write them.
  */
 export function resolvePeriod(
   search: PeriodSearch,
@@ -61,7 +61,7 @@ export function resolvePeriod(
   zone: Zone = 'utc',
 ): Period {
   const range = search.range ?? fallback
-  const custom = range === 'custom' ? customPeriod(search, now) : undefined
+  const custom = range === 'custom' ? customPeriod(search, now, zone) : undefined
   return custom ?? movingPeriod(range === 'custom' ? fallback : range, now, zone)
 }
 
@@ -92,26 +92,43 @@ function period(range: Range, start: number, end: number, label: string): Period
 }
 
 /** From the earlier to the later of the two, in whichever order they are given; without an end, to the end of today. */
-function customPeriod({ from, to }: PeriodSearch, now: number): Period | undefined {
+function customPeriod({ from, to }: PeriodSearch, now: number, zone: Zone): Period | undefined {
   if (from === undefined) return undefined
   const last = to ?? new Date(Math.max(now, Date.parse(from))).toISOString().slice(0, 10)
   const [first, second] = Date.parse(from) <= Date.parse(last) ? [from, last] : [last, from]
   const start = Date.parse(first)
   const end = DAY_PATTERN.test(second) ? Date.parse(second) + DAY : Date.parse(second)
-  return end > start ? period('custom', start, end, customLabel(start, end)) : undefined
+  return end > start ? period('custom', start, end, customLabel(start, end, zone)) : undefined
+}
+
+/** The period from the first to the last day of a zone, both part of it. @param from `2026-11-03`, as is `to`. */
+export function daysSearch(from: string, to: string, zone: Zone): PeriodSearch {
+  if (zone === 'utc') return { range: 'custom', from, to }
+  const start = Date.parse(`${from}T00:00:00`) // without a zone, it is the local one
+  const end = startOfDay(Date.parse(`${to}T00:00:00`), zone, { days: 1 })
+  return { range: 'custom', from: new Date(start).toISOString(), to: new Date(end).toISOString() }
+}
+
+/** `2026-11-03` */
+export function dayOf(at: number, zone: Zone): string {
+  const date = new Date(at)
+  const local = Date.UTC(date.getFullYear(), date.getMonth(), date.getDate())
+  return new Date(zone === 'utc' ? at : local).toISOString().slice(0, 10)
 }
 
 /** `Nov 3 – 9, 2026`, and with times where it is not whole days. */
-function customLabel(start: number, end: number): string {
+function customLabel(start: number, end: number, zone: Zone): string {
+  const isDay = (at: number) => startOfDay(at, zone, { days: 0 }) === at
+  if (isDay(start) && isDay(end)) return daysLabel(start, startOfDay(end, zone, { days: -1 }), zone)
   const from = new Date(start).toISOString()
   const to = new Date(end).toISOString()
-  if (start % DAY === 0 && end % DAY === 0) return daysLabel(start, end - DAY)
+  if (start % DAY === 0 && end % DAY === 0) return daysLabel(start, end - DAY, 'utc')
   const endDay = formatDate(to, 'utc') === formatDate(from, 'utc') ? '' : `${formatDate(to, 'utc')}, `
   return `${formatDate(from, 'utc')}, ${formatTime(from, 'utc')} – ${endDay}${formatTime(to, 'utc')} UTC`
 }
 
-function daysLabel(first: number, last: number): string {
-  const format = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' })
+function daysLabel(first: number, last: number, zone: Zone): string {
+  const format = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', ...(zone === 'utc' && { timeZone: 'UTC' }) })
   // The locale data has thin spaces around its dash, which not every font has.
   return format.formatRange(first, last).replaceAll(/[\u2009\u202f]/g, ' ')
 }

@@ -1,7 +1,7 @@
 import { Popover } from '@base-ui/react/popover'
 import { CalendarDays, ChevronDown } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
-import { type Period, type PeriodSearch, type Range, resolvePeriod } from '../lib/period.ts'
+import { dayOf, daysSearch, type Period, type PeriodSearch, type Range, resolvePeriod } from '../lib/period.ts'
 import type { Zone } from '../lib/time.ts'
 import { Button } from './button.tsx'
 import { TextField } from './form/field.tsx'
@@ -17,6 +17,8 @@ export interface PeriodPickerProps {
   readonly ranges?: readonly Range[] | undefined
   /** The page's own, shown while the address names none. */
   readonly fallback?: Moving | undefined
+  /** Of days; UTC unless given. */
+  readonly zone?: Zone | undefined
   readonly className?: string | undefined
 }
 
@@ -31,8 +33,9 @@ const LABELS: Readonly<Record<Range, string>> = {
 }
 const USUAL: readonly Range[] = ['today', '7d', '30d', 'month', 'custom']
 
-/** Which time a page is about. Days of a custom period are those of UTC. */
-export function PeriodPicker({ search, onChange, ranges = USUAL, fallback = '7d', className }: PeriodPickerProps) {
+/** Which time a page is about. */
+export function PeriodPicker({ search, onChange, ranges = USUAL, fallback = '7d', ...rest }: PeriodPickerProps) {
+  const { zone = 'utc', className } = rest
   const isMoving = (range: Range): range is Moving => range !== 'custom'
   const options = ranges.filter(isMoving).map((range) => ({ value: range, label: LABELS[range] }))
   const current = search.range ?? fallback
@@ -40,7 +43,7 @@ export function PeriodPicker({ search, onChange, ranges = USUAL, fallback = '7d'
     <div className={className}>
       <div className="flex flex-wrap items-center gap-2">
         <Segmented<Range> label="Period" value={current} onChange={(range) => onChange({ range })} options={options} />
-        {ranges.includes('custom') && <CustomPeriod search={search} onChange={onChange} fallback={fallback} />}
+        {ranges.includes('custom') && <CustomPeriod {...{ search, onChange, fallback, zone }} />}
       </div>
     </div>
   )
@@ -48,15 +51,16 @@ export function PeriodPicker({ search, onChange, ranges = USUAL, fallback = '7d'
 
 interface CustomPeriodProps extends Pick<PeriodPickerProps, 'search' | 'onChange'> {
   readonly fallback: Moving
+  readonly zone: Zone
 }
 
-function CustomPeriod({ search, onChange, fallback }: CustomPeriodProps) {
+function CustomPeriod({ search, onChange, fallback, zone }: CustomPeriodProps) {
   const [open, setOpen] = useState(false)
   const isCustom = search.range === 'custom'
-  const period = resolvePeriod(search, useNow(), fallback)
+  const period = resolvePeriod(search, useNow(), fallback, zone)
   const choose = (from: string, to: string) => {
     setOpen(false)
-    onChange({ range: 'custom', from, to })
+    onChange(daysSearch(from, to, zone))
   }
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
@@ -72,7 +76,12 @@ function CustomPeriod({ search, onChange, fallback }: CustomPeriodProps) {
         <Popover.Positioner sideOffset={4} align="end" className="z-60">
           <Popover.Popup className="w-72 max-w-(--available-width) rounded-xl border border-line bg-surface p-4 shadow-popup">
             <Popover.Title className="mb-3 font-medium text-ink">Custom period</Popover.Title>
-            <Days from={period.start} to={lastMoment(period.end)} onChoose={choose} />
+            <Days
+              first={dayOf(Date.parse(period.start), zone)}
+              last={dayOf(Date.parse(period.end) - 1, zone)}
+              note={zone === 'utc' ? 'Days are UTC.' : 'Days are those of your time zone.'}
+              onChoose={choose}
+            />
           </Popover.Popup>
         </Popover.Positioner>
       </Popover.Portal>
@@ -81,16 +90,17 @@ function CustomPeriod({ search, onChange, fallback }: CustomPeriodProps) {
 }
 
 interface DaysProps {
-  /** ISO 8601; their days are what is first proposed. */
-  readonly from: string
-  readonly to: string
+  /** What is proposed: `2026-11-03`. */
+  readonly first: string
+  readonly last: string
+  readonly note: string
   /** Days, both part of the period. */
   readonly onChoose: (from: string, to: string) => void
 }
 
-function Days({ from: first, to: last, onChoose }: DaysProps) {
-  const [from, setFrom] = useState(first.slice(0, 10))
-  const [to, setTo] = useState(last.slice(0, 10))
+function Days({ first, last, note, onChoose }: DaysProps) {
+  const [from, setFrom] = useState(first)
+  const [to, setTo] = useState(last)
   const isBackwards = from !== '' && to !== '' && to < from
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -107,17 +117,12 @@ function Days({ from: first, to: last, onChoose }: DaysProps) {
         error={isBackwards ? 'Choose a day on or after the first day.' : undefined}
         required
       />
-      <p className="text-sm text-soft">Both days are included. Days are UTC.</p>
+      <p className="text-sm text-soft">Both days are included. {note}</p>
       <Button type="submit" variant="primary">
         Apply
       </Button>
     </form>
   )
-}
-
-/** The last moment before an end that is not part of the period. */
-function lastMoment(end: string): string {
-  return new Date(Date.parse(end) - 1).toISOString()
 }
 
 const MINUTE_MS = 60_000

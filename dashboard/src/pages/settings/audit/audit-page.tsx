@@ -93,6 +93,7 @@ function Filters({ search, people }: FiltersProps) {
         onChange={({ range, from, to }) => change({ range, from, to })}
         ranges={['today', '7d', '30d', 'custom']}
         fallback={FALLBACK}
+        zone={useTimeZone()}
       />
     </div>
   )
