@@ -20,6 +20,9 @@ LIMIT = re.compile(r"^[0-9]{1,5}$", re.ASCII)
 URL = re.compile(r"^(?:https?://\S+|mailto:[^@\s]+@[^@\s]+)$", re.IGNORECASE)
 START, END = "2026-01-01", "2026-01-02"
 PAGE_LIMIT, FILE_LIMIT = 100, 10_000
+# Filters of completions that need a period of at most 7 days.
+SEARCHES = ("provider", "client_request_id", "tag", "session_id", "end_user", "outcome", "min_duration_ms", "max_duration_ms")
+SEARCHES += ("min_cost_usd", "max_cost_usd")
 ORDERED = (("period_start", "period_end"), ("from", "to"))
 
 
@@ -38,7 +41,7 @@ def repair_query(query):
                     query[name] = value
     if "group_by" in query and query["group_by"] not in DIMENSIONS:
         query["group_by"] = "model"
-    if any(name in query for name in ("provider", "client_request_id", "tag", "session_id", "end_user")):
+    if any(name in query for name in SEARCHES):
         query.setdefault("period_start", START)
         query.setdefault("period_end", END)
     filters = ("team_id", "member_id", "provider", "kind", "tag", "session_id", "end_user")
