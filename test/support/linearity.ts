@@ -4,7 +4,7 @@
  */
 
 const SIZE = 16 * 1024
-/** Of the smaller input. The machine of a test may be slow; what is quadratic takes seconds. */
+/** Of `SIZE`, and in proportion of larger ones. The machine of a test may be slow; what is quadratic takes seconds. */
 const MAX_MS = 50 * 5
 /** What is faster has no growth that can be measured. */
 const LEAST_MS = 20
@@ -50,21 +50,22 @@ export async function linearityFault(make: (size: number) => Run, size = SIZE): 
   // Most inputs end here, and most others with one look at the smaller one: only what seems slow is measured again.
   if (first < LEAST_MS) return undefined
   const small = make(size)
+  const maxMs = MAX_MS * Math.max(1, size / SIZE)
   const once = await timeOf(small, 1)
-  if (once > 4 * MAX_MS) return `${once.toFixed(0)} ms`
-  if (once <= MAX_MS && isLinear(once, first)) return undefined
+  if (once > 4 * maxMs) return `${once.toFixed(0)} ms`
+  if (once <= maxMs && isLinear(once, first)) return undefined
   let fault: string | undefined
   let fastest = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const [one, two] = [await timeOf(small, ROUNDS), await timeOf(large, ROUNDS)]
-    if (one <= MAX_MS && isLinear(one, two)) return undefined
+    if (one <= maxMs && isLinear(one, two)) return undefined
     // A limit that lies between the two sizes is a step, which the next doubling does not have.
-    const four = one <= MAX_MS ? await timeOf(make(4 * size), ROUNDS) : Number.POSITIVE_INFINITY
+    const four = one <= maxMs ? await timeOf(make(4 * size), ROUNDS) : Number.POSITIVE_INFINITY
     if (isLinear(two, four)) return undefined
     fault = `${one.toFixed(1)} ms, twice as long ${two.toFixed(1)} ms, four times ${four.toFixed(1)} ms`
     fastest = Math.min(fastest, one)
   }
-  if (fastest > MAX_MS) return fault
+  if (fastest > maxMs) return fault
   const huge = await timeOf(make(2 ** CONFIRMED_DOUBLINGS * size), 1)
   return huge <= CONFIRMED_GROWTH ** CONFIRMED_DOUBLINGS * fastest
     ? undefined

@@ -6,7 +6,8 @@
 /** Sequences by which a terminal is told to do things (ECMA-48): CSI, OSC and other strings, then single escapes. */
 const TERMINAL_SEQUENCES =
   /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|\u009b[0-?]*[ -/]*[@-~]/g
-const LINE_ENDS = /\r+\n/g
+/** From the first carriage return of a run, which is read once. */
+const LINE_ENDS = /(?<!\r)\r+\n/g
 /** Controls but tab and line feed; invisible characters; marks, overrides and isolates of direction; line separators. */
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu

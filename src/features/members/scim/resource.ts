@@ -58,11 +58,14 @@ export function parseFilter(text: string): readonly Comparison[] {
   })
 }
 
+/** A text in quotes, also without its end; "and" with all the space around it; any other character. None is read twice. */
+const FILTER_TOKEN = /"(?:[^"\\]|\\[\s\S]?)*"?|(?<!\s)\s+and\s+|[\s\S]/gi
+
 /** Outside quotes. */
 function splitByAnd(text: string): readonly string[] {
   const parts: string[] = []
   let part = ''
-  for (const token of text.match(/"(?:[^"\\]|\\.)*"|\s+and\s+|[\s\S]/gi) ?? []) {
+  for (const token of text.match(FILTER_TOKEN) ?? []) {
     if (/^\s+and\s+$/i.test(token)) {
       parts.push(part)
       part = ''
