@@ -18,9 +18,11 @@ export interface Column<Row> extends ViewColumn {
   readonly sortable?: boolean
 }
 
+const ACTIONS = 'actions'
+
 /** The last column, with the menu or the buttons of a row. */
 export function actionsColumn<Row>(cell: Column<Row>['cell']): Column<Row> {
-  return { id: 'actions', header: <span className="sr-only">Actions</span>, align: 'right', cell }
+  return { id: ACTIONS, header: <span className="sr-only">Actions</span>, align: 'right', cell }
 }
 
 export interface Sort {
@@ -150,7 +152,7 @@ function Header<Row>({ table: { columns, sort, onSort }, widths, isPinned }: Hea
             column={column}
             sort={sort}
             onSort={onSort}
-            isPinned={isPinned && column === primaryOf(columns)}
+            pinned={isPinned ? pinOf(column, columns) : undefined}
             width={widths?.get(column.id)}
           />
         ))}
@@ -163,15 +165,18 @@ interface HeaderCellProps<Row> {
   readonly column: Column<Row>
   readonly sort: Sort | undefined
   readonly onSort: ((sort: Sort) => void) | undefined
-  readonly isPinned: boolean
+  readonly pinned: string | undefined
   /** In CSS pixels, where it is fixed. */
   readonly width: number | undefined
 }
 
-/** Stays where it is while the others are scrolled. */
-const PINNED = 'left-0 shadow-[1px_0_0_var(--line)]'
+/** What names a row and what can be done with it stays where it is while the others are scrolled. */
+function pinOf<Row>(column: Column<Row>, columns: readonly Column<Row>[]): string | undefined {
+  if (column === primaryOf(columns)) return 'left-0 shadow-[1px_0_0_var(--line)]'
+  return column.id === ACTIONS ? 'right-0 shadow-[-1px_0_0_var(--line)]' : undefined
+}
 
-function HeaderCell<Row>({ column, sort, onSort, isPinned, width }: HeaderCellProps<Row>) {
+function HeaderCell<Row>({ column, sort, onSort, pinned, width }: HeaderCellProps<Row>) {
   const { id, header, align, sortable } = column
   const direction = sort?.id === id ? sort.direction : undefined
   const canSort = sortable === true && onSort !== undefined
@@ -184,7 +189,7 @@ function HeaderCell<Row>({ column, sort, onSort, isPinned, width }: HeaderCellPr
       className={classNames(
         'sticky top-(--sticky-top,0px) z-10 h-9 border-b border-line bg-sunken px-3 text-xs font-medium whitespace-nowrap text-soft first:rounded-tl-xl first:pl-4 last:rounded-tr-xl last:pr-4',
         align === 'right' ? 'text-right' : 'text-left',
-        isPinned && `z-20 ${PINNED}`,
+        pinned && `z-20 ${pinned}`,
         hiding(column),
       )}
     >
@@ -234,7 +239,7 @@ interface RowProps<Row> {
 
 interface GridRowProps<Row> extends RowProps<Row> {
   readonly density: Density
-  /** Whether the column that names the row stays in sight. */
+  /** Whether the columns that name the row and act on it stay in sight. */
   readonly isPinned: boolean
 }
 
@@ -244,6 +249,7 @@ const GridRow = memo(PlainRow) as typeof PlainRow
 function PlainRow<Row>({ row, columns, rowHref, density, isPinned, index, measure }: GridRowProps<Row>) {
   const target = rowHref?.(row)
   const primary = primaryOf(columns)
+  const pinned = (column: Column<Row>) => (isPinned ? pinOf(column, columns) : undefined)
   return (
     <tr
       ref={measure}
@@ -255,7 +261,7 @@ function PlainRow<Row>({ row, columns, rowHref, density, isPinned, index, measur
         <td
           key={column.id}
           className={classNames(
-            isPinned && column === primary && `sticky z-2 bg-surface group-hover:bg-hover ${PINNED}`,
+            pinned(column) && `sticky z-2 bg-surface group-hover:bg-hover ${pinned(column)}`,
             'border-b border-line px-3 text-ink group-last:border-b-0 first:pl-4 last:pr-4',
             density === 'compact' ? 'h-9 py-1' : 'h-11 py-2',
             column.align === 'right' && 'text-right whitespace-nowrap tabular-nums',

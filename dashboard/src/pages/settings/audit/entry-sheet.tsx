@@ -142,7 +142,7 @@ function columnsFor(nameOf: NameOf): readonly Column<Entry>[] {
       header: 'What',
       primary: true,
       cell: (row) => (
-        <span className="font-normal break-words">{sentenceOf({ ...row, details: fieldsOf(row) }, nameOf)}</span>
+        <span className="font-normal wrap-anywhere">{sentenceOf({ ...row, details: fieldsOf(row) }, nameOf)}</span>
       ),
     },
     { id: 'result', header: 'Result', cell: (row) => <Result {...row} /> },

@@ -40,7 +40,10 @@ function subjectColumn(nameOf: (id: string) => string): Column<Budget> {
         <span className="block truncate" title={subjectText(row, nameOf)}>
           {subjectText(row, nameOf)}
         </span>
-        <span className="block truncate text-sm font-normal text-soft">
+        <span
+          className="block truncate text-sm font-normal text-soft"
+          title={[limitText(row), row.timezone].join(' · ')}
+        >
           {row.level === 'account' ? '' : `${LEVEL_NAMES[row.level]} · `}
           <Limit row={row} />
         </span>

@@ -127,9 +127,9 @@ function DevicesTable({ rows, withPeople, withState, onDisconnect, empty }: Devi
     { id: 'client', header: 'Device', primary: true, cell: (row) => <Client row={row} /> },
     ...(withPeople ? [PERSON] : []),
     { id: 'scopes', header: 'May use', cell: (row) => <Scopes row={row} /> },
-    { id: 'address', header: 'Address', hideBelow: 'lg', cell: (row) => row.address ?? <Dash /> },
+    { id: 'address', header: 'Address', hideBelow: 'lg', cell: (row) => <Address address={row.address} /> },
     { id: 'used', header: 'Last used', cell: (row) => <LastUsed row={row} /> },
-    { id: 'created', header: 'Connected', cell: (row) => <Time iso={row.created_at} relative /> },
+    { id: 'created', header: 'Connected', hideBelow: '2xl', cell: (row) => <Time iso={row.created_at} relative /> },
     ...(withState ? [STATE] : []),
     {
       id: 'actions',
@@ -154,7 +154,7 @@ const PERSON: Column<Device> = {
   id: 'person',
   header: 'Whose',
   cell: (row) => (
-    <span className="block max-w-48 truncate" title={row.user_email ?? row.user_id}>
+    <span className="block max-w-36 truncate 2xl:max-w-48" title={row.user_email ?? row.user_id}>
       {row.user_email ?? row.user_id}
     </span>
   ),
@@ -178,8 +178,10 @@ const STATE: Column<Device> = {
 /** The client's name is the gateway's; what it calls itself is its own word. */
 function Client({ row }: { readonly row: Device }) {
   return (
-    <span className="block max-w-72 min-w-36 py-0.5">
-      <span className="block truncate font-medium">{row.client_name}</span>
+    <span className="block max-w-44 min-w-36 py-0.5 2xl:max-w-72">
+      <span className="block truncate font-medium" title={row.client_name}>
+        {row.client_name}
+      </span>
       {row.user_agent !== null && (
         <span className="block truncate text-sm font-normal text-soft" title={row.user_agent}>
           Reported name {row.user_agent}
@@ -194,8 +196,17 @@ const NOT_USED = new Set(['offline_access'])
 function Scopes({ row }: { readonly row: Device }) {
   const names = row.scopes.filter((scope) => !NOT_USED.has(scope)).map(labelOfRight)
   return (
-    <span className="block max-w-60 truncate text-sm" title={names.join(', ')}>
+    <span className="block max-w-40 truncate text-sm 2xl:max-w-60" title={names.join(', ')}>
       {shortList(names)}
+    </span>
+  )
+}
+
+function Address({ address }: { readonly address: string | null }) {
+  if (address === null) return <Dash />
+  return (
+    <span className="block max-w-32 truncate 2xl:max-w-none" title={address}>
+      {address}
     </span>
   )
 }

@@ -82,7 +82,11 @@ function columnsFor(members: readonly Member[], withdraw: (row: Invitation) => v
     {
       id: 'by',
       header: 'Invited by',
-      cell: (row) => <span className="block max-w-48 truncate">{nameBy(row)}</span>,
+      cell: (row) => (
+        <span className="block max-w-48 truncate" title={nameBy(row)}>
+          {nameBy(row)}
+        </span>
+      ),
     },
     { id: 'expires', header: 'Expires', cell: (row) => <Time iso={row.expires_at} relative /> },
     {

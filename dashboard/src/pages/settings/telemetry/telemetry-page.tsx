@@ -81,14 +81,26 @@ function DestinationTable({ rows, onDelete }: TableProps) {
 }
 
 const COLUMNS: readonly Column<Destination>[] = [
-  { id: 'name', header: 'Name', primary: true, cell: ({ name }) => <CutText text={name} /> },
+  { id: 'name', header: 'Name', primary: true, cell: (row) => <NameAndAddress row={row} /> },
   { id: 'service', header: 'Service', cell: ({ kind }) => KIND_NAMES[kind] },
-  { id: 'url', header: 'Address', cell: ({ url }) => <CutText text={url} /> },
   { id: 'for', header: 'For', cell: ({ team_id: team }) => (team === null ? 'All requests' : <TeamName id={team} />) },
   { id: 'content', header: 'Prompts', cell: ({ content }) => (content ? 'Sent' : 'Not sent') },
   { id: 'status', header: 'Status', cell: ({ enabled }) => <EnabledStatus enabled={enabled} /> },
-  { id: 'created', header: 'Created', cell: (row) => <Time iso={row.created_at} relative /> },
+  { id: 'created', header: 'Created', hideBelow: '2xl', cell: (row) => <Time iso={row.created_at} relative /> },
 ]
+
+function NameAndAddress({ row: { name, url } }: { readonly row: Destination }) {
+  return (
+    <span className="block max-w-56 py-0.5 2xl:max-w-96">
+      <span className="block truncate" title={name}>
+        {name}
+      </span>
+      <span className="block truncate text-sm font-normal text-soft" title={url}>
+        {url}
+      </span>
+    </span>
+  )
+}
 
 function TeamName({ id }: { readonly id: string }) {
   return <CutText text={useAccountNames().nameOf(id)} />
