@@ -44,6 +44,12 @@ const RULES: readonly Rule[] = [
       /(?:['"`]|\burl\(\s*['"]?|@import\s+['"]?)(?:(?:https?|wss?):\/\/|\/\/(?=[\w[]))(?!(?:[\w-]+\.)*example(?:\.\w+)?[/'"`:])/g,
     message: 'no requests to another origin',
   },
+  {
+    path: /\.tsx$/,
+    // The type of `Button` has no `disabled` already.
+    pattern: /<button\b(?:[^>]|=>)*?\sdisabled\b/g,
+    message: 'a button that cannot be pressed says why: `unavailable` of Button',
+  },
   { path: /\.tsx?$/, pattern: /\bexport default\b|\bas default\b/g, message: 'no default exports' },
   { path: /\.tsx?$/, pattern: /\bas any\b|:\s*any\b|<any\b|\bany\[\]/g, message: 'no any' },
   {

@@ -200,6 +200,11 @@ const BROKEN_DASHBOARD: readonly (readonly [why: string, file: string, text: str
   ['another page that is loaded later', 'pages/home/a.tsx', "export const a = import('../models/b.ts')\n"],
   ['the router in a page', 'pages/home/a.tsx', from('../../router.tsx')],
   ['an unknown folder', 'hooks/a.ts', `export const a = 1\n${from('react')}`],
+  [
+    'a button that does not say why it is disabled',
+    'ui/a.tsx',
+    'export const a = <button onClick={() => b()} disabled={c}>Save</button>\n',
+  ],
 ]
 for (const [why, file, text] of BROKEN_DASHBOARD) {
   test(`check-dashboard rejects ${why}`, () => {

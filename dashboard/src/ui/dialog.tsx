@@ -162,10 +162,11 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 function Confirmation({ title, children, confirmLabel, danger = false, typeToConfirm, ...rest }: ConfirmDialogProps) {
   const [typed, setTyped] = useState('')
   const { pending, problem, run } = useConfirm(rest)
-  const ready = typeToConfirm === undefined || typed.trim() === typeToConfirm
+  const missing =
+    typeToConfirm === undefined || typed.trim() === typeToConfirm ? undefined : `Type ${typeToConfirm} first.`
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (ready) run()
+    if (missing === undefined) run()
   }
   return (
     <form onSubmit={submit} className="flex flex-col gap-4 p-5">
@@ -187,7 +188,7 @@ function Confirmation({ title, children, confirmLabel, danger = false, typeToCon
       {problem !== undefined && <ProblemSummary problem={problem} />}
       <div className="flex flex-wrap justify-end gap-2">
         <AlertDialog.Close render={<Button>Cancel</Button>} />
-        <Button type="submit" variant={danger ? 'danger' : 'primary'} pending={pending} disabled={!ready}>
+        <Button type="submit" variant={danger ? 'danger' : 'primary'} pending={pending} unavailable={missing}>
           {confirmLabel}
         </Button>
       </div>

@@ -158,6 +158,8 @@ function SaveView({ open, onClose, ...rest }: SaveViewProps) {
   )
 }
 
+const FULL = `At most ${MAX_VIEWS} views can be saved. Remove one first.`
+
 /** Within the dialog, so that each opening resets its state. */
 function NameForm({ account, search, words, onClose }: Omit<SaveViewProps, 'open'>) {
   const views = useSavedViews(account)
@@ -165,6 +167,7 @@ function NameForm({ account, search, words, onClose }: Omit<SaveViewProps, 'open
   const name = readViewName(text)
   const isThere = views.some((view) => view.name === name)
   const isFull = views.length >= MAX_VIEWS && !isThere
+  const missing = name === undefined ? 'Enter a name.' : isFull ? 'Remove a view, or replace one.' : undefined
   const save = async () => {
     if (name === undefined) return
     changeSavedViews(account, (there) => withView(there, { name, search }))
@@ -172,12 +175,7 @@ function NameForm({ account, search, words, onClose }: Omit<SaveViewProps, 'open
     onClose()
   }
   return (
-    <Form
-      onSubmit={save}
-      submitLabel={isThere ? 'Replace view' : 'Save view'}
-      onCancel={onClose}
-      disabled={name === undefined || isFull}
-    >
+    <Form onSubmit={save} submitLabel={isThere ? 'Replace view' : 'Save view'} onCancel={onClose} missing={missing}>
       <div>
         <TextField
           label="Name"
@@ -186,7 +184,7 @@ function NameForm({ account, search, words, onClose }: Omit<SaveViewProps, 'open
           maxLength={MAX_NAME_LENGTH}
           autoComplete="off"
           required
-          error={isFull ? `At most ${MAX_VIEWS} views can be saved. Remove one first.` : undefined}
+          error={isFull ? FULL : undefined}
         />
         <p role="status" className="text-sm text-soft not-empty:mt-2">
           {isThere && 'A view with this name exists. Saving replaces it.'}

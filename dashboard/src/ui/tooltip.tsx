@@ -1,6 +1,7 @@
 import { type ReactElement, type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 export interface TooltipProps {
+  /** Undefined: there is no hint. */
   readonly label: ReactNode
   /** The element that it belongs to. It can take the keyboard's focus, and has a name without the tooltip. */
   readonly children: ReactElement
@@ -38,7 +39,7 @@ export function Tooltip({ label, children, side = 'top' }: TooltipProps) {
       onKeyDown={({ key }) => key === 'Escape' && hide()}
     >
       {children}
-      {isShown && (
+      {isShown && label !== undefined && (
         <Bubble frame={frame} side={side}>
           {label}
         </Bubble>

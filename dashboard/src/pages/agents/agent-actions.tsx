@@ -12,7 +12,6 @@ import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { TextArea } from '../../ui/form/field.tsx'
 import { ProblemSummary } from '../../ui/notice.tsx'
-import { Tooltip } from '../../ui/tooltip.tsx'
 import { MAX_PROMPT_LENGTH, useIdempotencyKey } from './draft.ts'
 import { agentQuery, type LiveAgent } from './queries.ts'
 import { isEnded } from './work.ts'
@@ -49,7 +48,6 @@ const HINDRANCES: Readonly<Record<NonNullable<LiveAgent['pull_request_disabled_r
   not_pushed: 'No branch was pushed.',
 }
 
-/** When it cannot, it still takes the focus, so that it can say why. */
 function OpenPullRequest({ agent }: AgentActionsProps) {
   const client = useQueryClient()
   const open = useMutation({
@@ -64,19 +62,16 @@ function OpenPullRequest({ agent }: AgentActionsProps) {
     onError: (error) => toast(problemOf(error).message, { tone: 'bad' }),
   })
   const reason = agent.pull_request_disabled_reason ?? (isEnded(agent.status) ? null : 'not_ended')
-  const button = (
+  return (
     <Button
       icon={GitPullRequest}
       pending={open.isPending}
-      aria-disabled={reason !== null}
-      className={reason === null ? undefined : 'opacity-50'}
-      onClick={reason === null ? () => open.mutate() : undefined}
+      unavailable={reason === null ? undefined : HINDRANCES[reason]}
+      onClick={() => open.mutate()}
     >
       Open pull request
     </Button>
   )
-  if (reason === null) return button
-  return <Tooltip label={HINDRANCES[reason]}>{button}</Tooltip>
 }
 
 function CancelAgent({ agent }: AgentActionsProps) {
@@ -203,7 +198,7 @@ export function FollowUp({ agent, ref }: FollowUpProps) {
           variant="primary"
           icon={SendHorizontal}
           pending={pending}
-          disabled={prompt.trim() === ''}
+          unavailable={prompt.trim() === '' ? 'Write a message first.' : undefined}
           onClick={submit}
         >
           Send

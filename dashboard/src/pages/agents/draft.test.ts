@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { createCommand, type Draft, EMPTY, isReady, orderOf, quoted, repositoryIn, repositoryProblem } from './draft.ts'
+import {
+  createCommand,
+  type Draft,
+  EMPTY,
+  missingOf,
+  orderOf,
+  quoted,
+  repositoryIn,
+  repositoryProblem,
+} from './draft.ts'
 
 const DRAFT: Draft = { ...EMPTY, name: ' Fix it ', repository: 'acme/website', prompt: ' Do. ' }
 
@@ -40,9 +49,9 @@ test('what is left empty is not sent', () => {
 })
 
 test('it is ready when it has a name, a repository and a task', () => {
-  assert.ok(isReady(DRAFT))
+  assert.equal(missingOf(DRAFT), undefined)
   for (const change of [{ name: ' ' }, { prompt: '' }, { repository: '' }, { repository: 'acme' }]) {
-    assert.ok(!isReady({ ...DRAFT, ...change }), JSON.stringify(change))
+    assert.notEqual(missingOf({ ...DRAFT, ...change }), undefined, JSON.stringify(change))
   }
 })
 

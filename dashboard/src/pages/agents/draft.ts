@@ -49,8 +49,12 @@ export function repositoryIn(text: string): string {
   return (path ?? text.trim()).replace(path === undefined ? /$^/ : /\.git$/, '')
 }
 
-export function isReady({ name, repository, prompt }: Draft): boolean {
-  return name.trim() !== '' && prompt.trim() !== '' && repository !== '' && repositoryProblem(repository) === undefined
+/** What is still needed, in a sentence. */
+export function missingOf({ name, repository, prompt }: Draft): string | undefined {
+  if (name.trim() === '') return 'Enter a name.'
+  if (repository === '') return 'Enter a repository.'
+  if (repositoryProblem(repository) !== undefined) return 'Correct the repository.'
+  return prompt.trim() === '' ? 'Describe the task.' : undefined
 }
 
 export function orderOf(draft: Draft): NewAgent {

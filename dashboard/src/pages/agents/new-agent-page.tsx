@@ -19,11 +19,11 @@ import {
   createCommand,
   type Draft,
   EMPTY,
-  isReady,
   MAX_COST_USD,
   MAX_NAME_LENGTH,
   MAX_PROMPT_LENGTH,
   MAX_STEPS,
+  missingOf,
   orderOf,
   repositoryIn,
   repositoryProblem,
@@ -56,7 +56,7 @@ function NewAgent() {
         submitLabel="Start agent"
         onSubmit={submit}
         onCancel={() => void navigate({ to: '/agents' })}
-        disabled={!isReady(draft)}
+        missing={missingOf(draft)}
       >
         {isUnavailable && <Unavailable />}
         <DraftFields

@@ -116,7 +116,13 @@ function ThresholdsField({ name, value, onChange }: ThresholdsFieldProps) {
             placeholder="%"
             className={classNames(CONTROL, 'h-8 px-2.5')}
           />
-          <Button size="sm" icon={Plus} className="h-8" disabled={read.value === undefined} onClick={add}>
+          <Button
+            size="sm"
+            icon={Plus}
+            className="h-8"
+            unavailable={read.value === undefined ? 'Enter a percentage.' : undefined}
+            onClick={add}
+          >
             Add
           </Button>
         </span>

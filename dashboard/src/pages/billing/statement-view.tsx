@@ -190,7 +190,7 @@ function MonthPicker({ value, onChange, latest, earliest }: MonthPickerProps) {
       <IconButton
         label="Previous month"
         icon={ChevronLeft}
-        disabled={value <= earliest}
+        unavailable={value <= earliest ? 'Nothing is older.' : undefined}
         onClick={() => onChange(addMonths(value, -1))}
       />
       <SelectField
@@ -204,7 +204,7 @@ function MonthPicker({ value, onChange, latest, earliest }: MonthPickerProps) {
       <IconButton
         label="Next month"
         icon={ChevronRight}
-        disabled={value >= latest}
+        unavailable={value >= latest ? 'This is the latest month.' : undefined}
         onClick={() => onChange(addMonths(value, 1))}
       />
     </div>

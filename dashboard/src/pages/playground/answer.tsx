@@ -53,7 +53,12 @@ export function AnswerView({ answer, isLast, canRun, onStop, onRetry, onToolAnsw
           </Button>
         )}
         {!live && isLast && (
-          <Button size="sm" icon={RotateCcw} onClick={onRetry} disabled={!canRun}>
+          <Button
+            size="sm"
+            icon={RotateCcw}
+            onClick={onRetry}
+            unavailable={canRun ? undefined : 'Choose a model first.'}
+          >
             {run.status === 'finished' ? 'Run again' : 'Retry'}
           </Button>
         )}

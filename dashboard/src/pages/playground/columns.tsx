@@ -93,7 +93,7 @@ function ColumnView(props: ColumnProps) {
         <IconButton
           label="Request and response"
           icon={FileJson}
-          disabled={column.items.length === 0}
+          unavailable={column.items.length === 0 ? 'Nothing was sent yet.' : undefined}
           onClick={onShowRaw}
         />
         {canRemove && <IconButton label={`Remove model ${number}`} icon={X} onClick={onRemove} />}

@@ -27,7 +27,8 @@ export interface ComposerProps {
 /** The one input that all columns share. */
 export function Composer({ draft, setDraft, chosen, isRunning, onSend, onStop, onSettings }: ComposerProps) {
   const problem = problemOfDraft(draft, chosen)
-  const canSend = !isRunning && problem === undefined && chosen.length > 0 && messagesOf(draft).length > 0
+  const missing = isRunning ? 'An answer is running.' : missingOf(draft, chosen)
+  const canSend = missing === undefined
   const { imageError, attach } = useImages(draft, { setDraft, chosen })
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -81,38 +82,36 @@ export function Composer({ draft, setDraft, chosen, isRunning, onSend, onStop, o
         )}
         <div className="ml-auto flex items-center gap-3">
           <kbd className="hidden text-xs text-soft sm:inline">Ctrl Enter</kbd>
-          <RunButton isRunning={isRunning} canSend={canSend} models={chosen.length} onStop={onStop} />
+          <RunButton isRunning={isRunning} missing={missing} models={chosen.length} onStop={onStop} />
         </div>
       </div>
     </form>
   )
 }
 
+function missingOf(draft: Draft, chosen: readonly CallableModel[]): string | undefined {
+  if (chosen.length === 0) return 'Choose a model.'
+  return problemOfDraft(draft, chosen) ?? (messagesOf(draft).length === 0 ? 'Write a message first.' : undefined)
+}
+
 interface RunButtonProps {
   readonly isRunning: boolean
-  readonly canSend: boolean
+  readonly missing: string | undefined
   readonly models: number
   readonly onStop: () => void
 }
 
 /** One button for both, so that the focus stays where it is. */
-function RunButton({ isRunning, canSend, models, onStop }: RunButtonProps) {
+function RunButton({ isRunning, missing, models, onStop }: RunButtonProps) {
   if (isRunning) {
     return (
-      <Button key="run" variant="secondary" icon={Square} onClick={onStop}>
+      <Button key="run" variant="secondary" icon={Square} unavailable={undefined} onClick={onStop}>
         {models > 1 ? 'Stop all' : 'Stop'}
       </Button>
     )
   }
   return (
-    <Button
-      key="run"
-      type="submit"
-      variant="primary"
-      icon={Play}
-      aria-disabled={!canSend}
-      className={canSend ? undefined : 'opacity-50'}
-    >
+    <Button key="run" type="submit" variant="primary" icon={Play} unavailable={missing}>
       {models > 1 ? `Run ${models} models` : 'Run'}
     </Button>
   )

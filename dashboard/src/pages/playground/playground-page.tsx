@@ -100,7 +100,12 @@ function Playground({ models }: { readonly models: readonly CallableModel[] }) {
       wide
       actions={
         <>
-          <Button icon={Eraser} variant="ghost" disabled={isEmpty} onClick={clear}>
+          <Button
+            icon={Eraser}
+            variant="ghost"
+            unavailable={isEmpty ? 'The conversation is empty.' : undefined}
+            onClick={clear}
+          >
             Clear conversation
           </Button>
           <Button icon={History} variant="ghost" onClick={() => open('history')}>

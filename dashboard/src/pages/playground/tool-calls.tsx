@@ -46,7 +46,13 @@ export function ToolCalls({ run: { calls }, answers, isOpen, onAnswer }: ToolCal
         />
       ))}
       {isOpen && (
-        <Button type="submit" size="sm" variant="primary" disabled={!isComplete} className="self-start">
+        <Button
+          type="submit"
+          size="sm"
+          variant="primary"
+          unavailable={isComplete ? undefined : 'Answer every call first.'}
+          className="self-start"
+        >
           {calls.length === 1 ? 'Send tool answer' : 'Send tool answers'}
         </Button>
       )}

@@ -120,7 +120,10 @@ function Requests() {
       <div className="-mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
         <FilterMenu filters={filters} period={period} rows={pages.rows} />
         <RequestFilterChips filters={filters} rows={pages.rows} />
-        <Exports question={question} disabled={pages.rows.length === 0} />
+        <Exports
+          question={question}
+          unavailable={pages.rows.length === 0 ? 'There is no request to export.' : undefined}
+        />
         <LiveSwitch isLive={isLive} live={live} />
       </div>
       <Found pages={pages} filters={filters} isLive={isLive} />
@@ -238,7 +241,7 @@ const MAX_ROWS = 10_000
 
 interface ExportsProps {
   readonly question: Omit<RequestsQuery, 'isLive'>
-  readonly disabled: boolean
+  readonly unavailable: string | undefined
 }
 
 function Exports(props: ExportsProps) {

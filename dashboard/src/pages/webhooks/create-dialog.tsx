@@ -11,7 +11,7 @@ import { Failed } from '../../ui/states.tsx'
 import { Time } from '../../ui/values.tsx'
 import { outcomeOf, reasonOf } from './attempt-words.ts'
 import { type CreatedWebhook, type Delivery, firstDeliveryQuery, renewWebhooks } from './queries.ts'
-import { bodyOf, EMPTY_DRAFT, isReady, NewSecret, SavedButton, WebhookFields } from './webhook-fields.tsx'
+import { bodyOf, EMPTY_DRAFT, missingOf, NewSecret, SavedButton, WebhookFields } from './webhook-fields.tsx'
 
 export interface CreateDialogProps {
   readonly open: boolean
@@ -52,7 +52,7 @@ function CreateForm({ onMade, onCancel }: CreateFormProps) {
     void renewWebhooks(client)
   }
   return (
-    <Form onSubmit={create} submitLabel="Add webhook" onCancel={onCancel} disabled={!isReady(draft)}>
+    <Form onSubmit={create} submitLabel="Add webhook" onCancel={onCancel} missing={missingOf(draft)}>
       <WebhookFields draft={draft} onChange={setDraft} />
       <p className="text-sm text-soft">
         A <code className="font-mono">webhook.test</code> is sent to it at once, whatever its events.

@@ -57,8 +57,7 @@ export function DeliveriesTab({ webhook, status, onStatus, onTested }: Deliverie
         />
         <Button
           icon={RotateCw}
-          disabled={webhook.status === 'disabled'}
-          title={webhook.status === 'disabled' ? 'Enable the endpoint first' : undefined}
+          unavailable={webhook.status === 'disabled' ? 'Enable the endpoint first.' : undefined}
           onClick={() => setResending(true)}
         >
           Resend failed…
@@ -213,7 +212,12 @@ function ResendForm({ webhook, onDone }: { readonly webhook: Webhook; readonly o
   }
   const label = count ? `Resend ${plural(count, 'delivery', 'deliveries')}` : 'Resend'
   return (
-    <Form onSubmit={resend} submitLabel={label} onCancel={onDone} disabled={!count}>
+    <Form
+      onSubmit={resend}
+      submitLabel={label}
+      onCancel={onDone}
+      missing={count ? undefined : 'There is nothing to resend.'}
+    >
       <RadioGroupField label="Failed in" value={span} onChange={setSpan} options={OPTIONS} />
       {error === null ? (
         <p role="status" className="min-h-5 text-soft tabular-nums">

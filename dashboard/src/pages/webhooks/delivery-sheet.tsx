@@ -1,7 +1,7 @@
 /** One delivery: the event, every attempt, and sending it again. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { CircleCheck, CircleX, RotateCw } from 'lucide-react'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { problemOf } from '../../api/problem.ts'
 import { refreshIntervalMs } from '../../lib/refresh-interval.ts'
@@ -119,16 +119,21 @@ function ResendButton({ webhook, delivery }: ResendButtonProps) {
     onError: (error) => toast(problemOf(error).message, { tone: 'bad' }),
   })
   const hindrance = hindranceOf(webhook, delivery)
+  const hindranceId = useId()
   return (
     <>
-      {hindrance !== undefined && <p className="mr-auto self-center text-sm text-soft">{hindrance}</p>}
+      {hindrance !== undefined && (
+        <p id={hindranceId} className="mr-auto self-center text-sm text-soft">
+          {hindrance}
+        </p>
+      )}
       <Button
         variant="primary"
         icon={RotateCw}
         pending={resend.isPending}
-        aria-disabled={hindrance !== undefined}
-        className={hindrance === undefined ? undefined : 'opacity-50'}
-        onClick={hindrance === undefined ? () => resend.mutate() : undefined}
+        unavailable={hindrance}
+        aria-describedby={hindrance === undefined ? undefined : hindranceId}
+        onClick={() => resend.mutate()}
       >
         Resend
       </Button>

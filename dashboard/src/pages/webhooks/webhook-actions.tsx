@@ -13,7 +13,7 @@ import { RadioGroupField } from '../../ui/form/toggle-fields.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Time } from '../../ui/values.tsx'
 import { changeWebhook, renewWebhooks, type Webhook, type WebhookWithSecret } from './queries.ts'
-import { bodyOf, isReady, NewSecret, SavedButton, type WebhookDraft, WebhookFields } from './webhook-fields.tsx'
+import { bodyOf, missingOf, NewSecret, SavedButton, type WebhookDraft, WebhookFields } from './webhook-fields.tsx'
 
 export interface WebhookActionsProps {
   readonly webhook: Webhook
@@ -70,8 +70,7 @@ export function TestButton({ webhook, onTested }: WebhookActionsProps) {
     <Button
       icon={Send}
       pending={test.isPending}
-      disabled={webhook.status === 'disabled'}
-      title={webhook.status === 'disabled' ? 'Enable the endpoint first' : undefined}
+      unavailable={webhook.status === 'disabled' ? 'Enable the endpoint first.' : undefined}
       onClick={() => test.mutate()}
     >
       Send test event
@@ -170,7 +169,7 @@ function EditForm({ webhook, onDone }: { readonly webhook: Webhook; readonly onD
     onDone()
   }
   return (
-    <Form onSubmit={save} submitLabel="Save" onCancel={onDone} disabled={!isReady(draft)}>
+    <Form onSubmit={save} submitLabel="Save" onCancel={onDone} missing={missingOf(draft)}>
       <WebhookFields draft={draft} onChange={setDraft} />
       <p className="text-sm text-soft">Pending deliveries go to the new address.</p>
     </Form>

@@ -16,8 +16,10 @@ export interface WebhookDraft {
 export const EMPTY_DRAFT: WebhookDraft = { url: '', scope: 'all', chosen: [], description: '' }
 const MAX_DESCRIPTION_LENGTH = 500
 
-export function isReady({ url, scope, chosen }: WebhookDraft): boolean {
-  return url.trim() !== '' && (scope === 'all' || chosen.length > 0)
+/** What is still needed, in a sentence. */
+export function missingOf({ url, scope, chosen }: WebhookDraft): string | undefined {
+  if (url.trim() === '') return 'Enter a URL.'
+  return scope !== 'all' && chosen.length === 0 ? 'Choose an event.' : undefined
 }
 
 /** As the API takes it. */

@@ -11,9 +11,7 @@ export interface FormProps {
   readonly children: ReactNode
   readonly submitLabel: string
   readonly onCancel?: (() => void) | undefined
-  /** Not ready to be sent. */
-  readonly disabled?: boolean | undefined
-  /** What is still needed, beside the button: "Enter a name." It is disabled until then. */
+  /** What is still needed, beside the button: "Enter a name." It cannot be pressed until then. */
   readonly missing?: string | undefined
   readonly danger?: boolean | undefined
   readonly className?: string
@@ -23,13 +21,12 @@ const FormProblem = createContext<ApiProblem | undefined>(undefined)
 
 export function Form(props: FormProps) {
   const { onSubmit, children, submitLabel, onCancel, missing, danger = false, className } = props
-  const disabled = props.disabled === true || missing !== undefined
-  const reasonId = useId()
+  const missingId = useId()
   const { pending, problem, submit } = useSubmit(onSubmit)
   const send = (event: FormEvent) => {
     event.preventDefault()
     event.stopPropagation() // a form in a dialog is, for React, within the form that opened it
-    if (!disabled) submit()
+    if (missing === undefined) submit()
   }
   return (
     <FormProblem value={problem}>
@@ -38,7 +35,7 @@ export function Form(props: FormProps) {
         {children}
         <div className="flex flex-wrap items-center justify-end gap-2">
           {missing !== undefined && (
-            <p id={reasonId} className="mr-auto text-sm text-soft">
+            <p id={missingId} className="mr-auto text-sm text-soft">
               {missing}
             </p>
           )}
@@ -47,8 +44,8 @@ export function Form(props: FormProps) {
             type="submit"
             variant={danger ? 'danger' : 'primary'}
             pending={pending}
-            disabled={disabled}
-            aria-describedby={missing === undefined ? undefined : reasonId}
+            unavailable={missing}
+            aria-describedby={missing === undefined ? undefined : missingId}
           >
             {submitLabel}
           </Button>

@@ -107,7 +107,7 @@ function PlanForm({ account, plans }: ChangePlanProps & { readonly plans: readon
   const ask = async () => setAsked(plans.find(({ id }) => id === plan))
   return (
     <>
-      <Form onSubmit={ask} submitLabel="Continue" disabled={plan === account.plan}>
+      <Form onSubmit={ask} submitLabel="Continue" missing={plan === account.plan ? 'Choose another plan.' : undefined}>
         <RadioGroupField
           label="Plan"
           value={plan}
@@ -166,6 +166,7 @@ function GiveCredit({ account }: { readonly account: Account }) {
   const { usd, problem } = readUsd(amount)
   const isDebit = kind === 'debit'
   const lacksNote = isDebit && note.trim() === ''
+  const missing = usd === undefined ? 'Enter an amount.' : lacksNote ? 'Enter a note.' : undefined
   const ask = async () => {
     if (usd === undefined) return
     const body = { kind, usd, ...(note.trim() !== '' && { note: note.trim() }) }
@@ -177,7 +178,7 @@ function GiveCredit({ account }: { readonly account: Account }) {
   }
   return (
     <>
-      <Form onSubmit={ask} submitLabel="Continue" disabled={usd === undefined || lacksNote}>
+      <Form onSubmit={ask} submitLabel="Continue" missing={missing}>
         <RadioGroupField label="Kind" value={kind} onChange={setKind} options={KINDS} />
         <TextField
           label="Amount"

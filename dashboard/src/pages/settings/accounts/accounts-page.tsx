@@ -157,7 +157,7 @@ const COLUMNS: readonly Column<Account>[] = [
     header: 'Account',
     primary: true,
     cell: ({ name }) => (
-      <span className="block max-w-64 truncate" title={name}>
+      <span className="block max-w-52 truncate 2xl:max-w-80" title={name}>
         {name}
       </span>
     ),
@@ -169,7 +169,7 @@ const COLUMNS: readonly Column<Account>[] = [
     align: 'right',
     cell: ({ balance_usd }) => <Usd value={balance_usd} />,
   },
-  { id: 'held', header: 'Held', align: 'right', cell: ({ held_usd }) => <Usd value={held_usd} /> },
+  { id: 'held', header: 'Held', align: 'right', hideBelow: '2xl', cell: ({ held_usd }) => <Usd value={held_usd} /> },
   {
     id: 'spent',
     header: 'Spent this month',
@@ -222,7 +222,12 @@ function CreateForm({ onClose, onCreated }: Omit<CreateAccountProps, 'open'>) {
           onCreated(account)
         }
         return (
-          <Form onSubmit={submit} submitLabel="Create account" onCancel={onClose} disabled={name.trim() === ''}>
+          <Form
+            onSubmit={submit}
+            submitLabel="Create account"
+            onCancel={onClose}
+            missing={name.trim() === '' ? 'Enter a name.' : undefined}
+          >
             <TextField
               label="Name"
               name="name"

@@ -94,7 +94,7 @@ function GuardrailForm({ initial, submitLabel, onSubmit, onCancel }: GuardrailFo
       onSubmit={submit}
       submitLabel={submitLabel}
       onCancel={onCancel}
-      disabled={name.trim() === '' || rules.length === 0}
+      missing={name.trim() === '' ? 'Enter a name.' : rules.length === 0 ? 'Add a rule.' : undefined}
     >
       <TextField
         label="Name"

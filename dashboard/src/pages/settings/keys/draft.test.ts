@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bodyOf, changesOf, draftOf, expiryChoices, isReady, type KeyLimits, NEW_KEY, problemsOf } from './draft.ts'
+import { bodyOf, changesOf, draftOf, expiryChoices, type KeyLimits, missingOf, NEW_KEY, problemsOf } from './draft.ts'
 
 const NOW = Date.parse('2026-11-22T12:00:00Z')
 const KEY: KeyLimits = {
@@ -35,18 +35,18 @@ test('limits are taken away by emptying their fields', () => {
 test('a number that cannot be read keeps the form from being sent, and is not "no limit"', () => {
   for (const budgetUsd of ['5 dollars', '-1', '1e3', '99999999999']) {
     assert.notEqual(problemsOf({ ...NEW_KEY, budgetUsd }).budget, undefined, budgetUsd)
-    assert.equal(isReady({ ...NEW_KEY, name: 'x', budgetUsd }), false, budgetUsd)
+    assert.notEqual(missingOf({ ...NEW_KEY, name: 'x', budgetUsd }), undefined, budgetUsd)
   }
-  assert.equal(isReady({ ...NEW_KEY, name: 'x', requestsPerMinute: '1.5' }), false)
-  assert.equal(isReady({ ...NEW_KEY, name: 'x', budgetUsd: '1,000.50' }), true)
+  assert.notEqual(missingOf({ ...NEW_KEY, name: 'x', requestsPerMinute: '1.5' }), undefined)
+  assert.equal(missingOf({ ...NEW_KEY, name: 'x', budgetUsd: '1,000.50' }), undefined)
   assert.equal(bodyOf({ ...NEW_KEY, budgetUsd: '1,000.50' }, NOW).monthly_budget_usd, 1000.5)
 })
 
 test('nothing chosen is not everything', () => {
-  assert.equal(isReady({ ...NEW_KEY, name: 'x', access: 'chosen', scopes: [] }), false)
-  assert.equal(isReady({ ...NEW_KEY, name: 'x', allModels: false }), false)
-  assert.equal(isReady({ ...NEW_KEY, name: 'x', expiry: 'date' }), false)
-  assert.equal(isReady({ ...NEW_KEY, name: '  ' }), false)
+  assert.notEqual(missingOf({ ...NEW_KEY, name: 'x', access: 'chosen', scopes: [] }), undefined)
+  assert.notEqual(missingOf({ ...NEW_KEY, name: 'x', allModels: false }), undefined)
+  assert.notEqual(missingOf({ ...NEW_KEY, name: 'x', expiry: 'date' }), undefined)
+  assert.notEqual(missingOf({ ...NEW_KEY, name: '  ' }), undefined)
 })
 
 test('a key ends so many days from now, or when the chosen day is over', () => {
@@ -70,9 +70,9 @@ test('tags are key=value a line, and what is none keeps the form from being sent
   assert.deepEqual([tags, require_tags], [{ customer: 'northwind', env: 'prod' }, ['customer', 'team']])
   assert.equal(team_id, 'team_1')
   assert.equal('team_id' in bodyOf(draft, NOW), false)
-  assert.equal(isReady(draft), true)
-  assert.equal(isReady({ ...draft, tags: 'Customer=1' }), false)
-  assert.equal(isReady({ ...draft, requiredTags: 'a=b' }), false)
+  assert.equal(missingOf(draft), undefined)
+  assert.notEqual(missingOf({ ...draft, tags: 'Customer=1' }), undefined)
+  assert.notEqual(missingOf({ ...draft, requiredTags: 'a=b' }), undefined)
   const many = Array.from({ length: 11 }, (_, index) => `k${index}=v`).join(' ')
   assert.equal(problemsOf({ ...draft, tags: many }).tags, 'At most 10.')
   assert.deepEqual(changesOf(KEY, { ...draftOf(KEY), tags: '', requiredTags: '' }, NOW), { tags: {}, require_tags: [] })

@@ -106,15 +106,15 @@ export function scopesOf(draft: KeyDraft): Scope[] {
   return draft.scopes.filter((scope) => !isLimited(draft) || !DELEGATING_SCOPES.includes(scope))
 }
 
-/** Whether everything is there that can be checked here. */
-export function isReady(draft: KeyDraft): boolean {
-  return (
-    draft.name.trim() !== '' &&
-    Object.values(problemsOf(draft)).every((problem) => problem === undefined) &&
-    (draft.access === 'full' || scopesOf(draft).length > 0) &&
-    (draft.allModels || draft.models.length > 0) &&
-    (draft.expiry !== 'date' || draft.lastDay !== '')
-  )
+/** What is still needed, of what can be checked here, in a sentence. */
+export function missingOf(draft: KeyDraft): string | undefined {
+  if (draft.name.trim() === '') return 'Enter a name.'
+  if (draft.access !== 'full' && scopesOf(draft).length === 0) return 'Choose what the key may do.'
+  if (!draft.allModels && draft.models.length === 0) return 'Choose a model.'
+  if (draft.expiry === 'date' && draft.lastDay === '') return 'Choose the last day.'
+  return Object.values(problemsOf(draft)).some((problem) => problem !== undefined)
+    ? 'Correct the marked fields.'
+    : undefined
 }
 
 export interface SentKey extends SentTags {

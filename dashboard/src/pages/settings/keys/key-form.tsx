@@ -7,7 +7,7 @@ import { Form } from '../../../ui/form/form.tsx'
 import { SelectField } from '../../../ui/form/select-field.tsx'
 import { CheckboxGroup, RadioGroupField } from '../../../ui/form/toggle-fields.tsx'
 import { DELEGATING_SCOPES, mayGiveAll, RIGHTS, SCOPES, type Scope } from '../members/rights.ts'
-import { expiryChoices, isLimited, isReady, type KeyDraft, type KeyLimits, problemsOf, scopesOf } from './draft.ts'
+import { expiryChoices, isLimited, type KeyDraft, type KeyLimits, missingOf, problemsOf, scopesOf } from './draft.ts'
 import { ModelsField } from './models-field.tsx'
 import { TagFields } from './tag-fields.tsx'
 
@@ -23,7 +23,7 @@ interface KeyFormProps {
 export function KeyForm({ initial, original, submitLabel, onSubmit, onCancel, autoFocus = false }: KeyFormProps) {
   const [draft, setDraft] = useState(initial)
   return (
-    <Form onSubmit={() => onSubmit(draft)} submitLabel={submitLabel} onCancel={onCancel} disabled={!isReady(draft)}>
+    <Form onSubmit={() => onSubmit(draft)} submitLabel={submitLabel} onCancel={onCancel} missing={missingOf(draft)}>
       <KeyFields draft={draft} onChange={setDraft} original={original} autoFocus={autoFocus} />
     </Form>
   )

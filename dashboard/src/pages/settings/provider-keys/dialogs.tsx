@@ -44,9 +44,13 @@ function AddForm({ onClose }: Pick<AddDialogProps, 'onClose'>) {
     report(await add({ ...body, ...(keyId !== ALL && { key_id: keyId }) }))
     onClose()
   }
-  const isReady = provider !== '' && apiKey.trim().length >= SHORTEST_KEY
   return (
-    <Form onSubmit={submit} submitLabel="Test and add" onCancel={onClose} disabled={!isReady}>
+    <Form
+      onSubmit={submit}
+      submitLabel="Test and add"
+      onCancel={onClose}
+      missing={provider === '' ? 'Choose a provider.' : missingKey(apiKey)}
+    >
       <ProviderField value={provider} onChange={setProvider} />
       <KeyField value={apiKey} onChange={setApiKey} />
       <TextField label="Name" name="name" value={name} onChange={setName} maxLength={100} />
@@ -65,6 +69,10 @@ function ProviderField(props: ValueProps<string>) {
   const { data = [] } = useProviderNames()
   const options = data.map((name) => ({ value: name, label: name }))
   return <SelectField label="Provider" name="provider" required options={options} {...props} />
+}
+
+function missingKey(apiKey: string): string | undefined {
+  return apiKey.trim().length < SHORTEST_KEY ? `Enter the key: at least ${SHORTEST_KEY} characters.` : undefined
 }
 
 function KeyField(props: ValueProps<string>) {
@@ -172,12 +180,7 @@ function RotateForm({ target, onClose }: { readonly target: Credential; readonly
     onClose()
   }
   return (
-    <Form
-      onSubmit={submit}
-      submitLabel="Test and rotate"
-      onCancel={onClose}
-      disabled={apiKey.trim().length < SHORTEST_KEY}
-    >
+    <Form onSubmit={submit} submitLabel="Test and rotate" onCancel={onClose} missing={missingKey(apiKey)}>
       <KeyField value={apiKey} onChange={setApiKey} />
     </Form>
   )

@@ -78,12 +78,15 @@ function AddForm({ onClose }: Pick<AddDestinationProps, 'onClose'>) {
     else toast(`${name} is added, but did not accept a test span: ${error}`, { tone: 'bad' })
     onClose()
   }
-  const isReady =
-    name.trim() !== '' &&
-    (url.trim() !== '' || !NEEDS_URL.has(kind)) &&
-    (hint === undefined || credential.trim() !== '')
+  const missing = missingOf({
+    name,
+    needsUrl: NEEDS_URL.has(kind),
+    url,
+    needsCredential: hint !== undefined,
+    credential,
+  })
   return (
-    <Form onSubmit={submit} submitLabel="Add and test" onCancel={onClose} disabled={!isReady}>
+    <Form onSubmit={submit} submitLabel="Add and test" onCancel={onClose} missing={missing}>
       <TextField label="Name" name="name" value={name} onChange={setName} maxLength={100} required />
       <SelectField
         label="Service"
@@ -140,6 +143,20 @@ interface AudienceProps extends AudienceChoice {
 }
 
 /** Whose requests are sent, and whether with what they say. */
+interface Needed {
+  readonly name: string
+  readonly needsUrl: boolean
+  readonly url: string
+  readonly needsCredential: boolean
+  readonly credential: string
+}
+
+function missingOf({ name, needsUrl, url, needsCredential, credential }: Needed): string | undefined {
+  if (name.trim() === '') return 'Enter a name.'
+  if (needsUrl && url.trim() === '') return 'Enter an address.'
+  return needsCredential && credential.trim() === '' ? 'Enter the credential.' : undefined
+}
+
 function Audience({ team, content, onChange }: AudienceProps) {
   const teams = useTeamOptions()
   const canSendContent = useCan('content')

@@ -149,11 +149,7 @@ function TagKey({ label, onDone, onCancel }: TagKeyProps) {
         autoFocus
         mono
       />
-      <Button
-        type="submit"
-        disabled={!isTag(dimension)}
-        title={isTag(dimension) ? undefined : 'Enter the key of a tag.'}
-      >
+      <Button type="submit" unavailable={isTag(dimension) ? undefined : 'Enter the key of a tag.'}>
         Group
       </Button>
       <Button variant="ghost" icon={X} aria-label="Cancel" onClick={onCancel} className="px-2" />
