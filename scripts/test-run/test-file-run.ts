@@ -3,7 +3,6 @@ import { constants } from 'node:os'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { dot, spec } from 'node:test/reporters'
-import { pathToFileURL } from 'node:url'
 import { type Cost, readCost } from './process-cpu.ts'
 
 export interface TestRun {
@@ -43,7 +42,6 @@ export interface RunResult {
 }
 
 const PROCESS = join(import.meta.dirname, 'test-group.ts')
-const WHOLE_OUTPUT = pathToFileURL(join(import.meta.dirname, 'whole-output.ts')).href
 const NOTE = /^recordings\b.*:/
 /** The `dot` reporter's own heading, after which the failures come. */
 const FAILURES = 'Failed tests:'
@@ -119,7 +117,7 @@ async function runProcess(input: TestRun): Promise<ProcessResult> {
     concurrency: 1,
     timeout: timeoutMs,
     // What a failed test has left open must not hold up all others for ever.
-    execArgv: ['--test-force-exit', `--import=${WHOLE_OUTPUT}`],
+    execArgv: ['--test-force-exit'],
     env,
     signal,
   })

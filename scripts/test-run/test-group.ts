@@ -6,6 +6,8 @@ import { relative } from 'node:path'
 import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { costLine, cpuSeconds } from './process-cpu.ts'
+// Not with `--import`, which every thread that a test starts would run, too.
+import './whole-output.ts'
 
 // What tests have started ends in listeners of `exit`, which a signal alone does not call.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))

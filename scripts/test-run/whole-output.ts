@@ -1,5 +1,5 @@
 /**
- * Preloaded into the process of each test file: `stdout` is written before `write` returns, since `--test-force-exit` discards
+ * Imported first by the process of test files: `stdout` is written before `write` returns, since `--test-force-exit` discards
  * what waits. It waits whenever the pipe is full, as it soon is on a busy machine. A blocking pipe would not do: a process
  * that a test starts with the same `stdout` makes it non-blocking for both.
  */
