@@ -91,7 +91,8 @@ export function Composer({ draft, setDraft, chosen, isRunning, onSend, onStop, o
 
 function missingOf(draft: Draft, chosen: readonly CallableModel[]): string | undefined {
   if (chosen.length === 0) return 'Choose a model.'
-  return problemOfDraft(draft, chosen) ?? (messagesOf(draft).length === 0 ? 'Write a message first.' : undefined)
+  if (problemOfDraft(draft, chosen) !== undefined) return 'Correct the draft first.'
+  return messagesOf(draft).length === 0 ? 'Write a message first.' : undefined
 }
 
 interface RunButtonProps {
