@@ -49,6 +49,8 @@ export interface SpanEncoding<Encoded> {
   /** Takes the spans that were written since it was called before. */
   take(): Encoded
   requestOf(spans: readonly Encoded[], origin: SpanOrigin): Uint8Array
+  /** Lets a later request use the memory of one that was sent. */
+  recycle(request: Uint8Array): void
 }
 
 /** The name of an attribute, with what is known of it encoded. */
@@ -112,6 +114,7 @@ function createProtobufSpans(): SpanEncoding<Uint8Array> {
       return spans
     },
     requestOf: protobufRequest,
+    recycle,
   }
 }
 
@@ -180,7 +183,7 @@ function writeEvent(out: Output, { atMs, name, attribute, value }: SpanEvent): v
 }
 
 function protobufRequest(spans: readonly Uint8Array[], { resource, scope }: SpanOrigin): Uint8Array {
-  const out = newOutput(FIRST_BYTES + spans.reduce((sum, { length }) => sum + length, 0))
+  const out: Output = { bytes: requestBuffer(spans.reduce((sum, { length }) => sum + length, FIRST_BYTES)), at: 0 }
   const resourceSpans = open(out, nested(1))
   const inResource = open(out, nested(1))
   for (const [name, value] of Object.entries(resource.attributes)) {
@@ -197,6 +200,26 @@ function protobufRequest(spans: readonly Uint8Array[], { resource, scope }: Span
   close(out, scopeSpans)
   close(out, resourceSpans)
   return out.bytes.subarray(0, out.at)
+}
+
+/*
+ * Memory of requests, which have hundreds of kilobytes, several a second. Were it new for each, the engine would collect all
+ * garbage several times as often: a tenth of a request's CPU time.
+ */
+
+const spares: Buffer[] = []
+const MAX_SPARES = 4
+const MAX_SPARE_BYTES = 1024 * 1024
+
+function requestBuffer(size: number): Buffer {
+  const at = spares.findIndex(({ length }) => length >= size)
+  const [spare] = at < 0 ? [] : spares.splice(at, 1)
+  return spare ?? Buffer.allocUnsafeSlow(Math.ceil(size / FIRST_BYTES) * FIRST_BYTES)
+}
+
+function recycle({ buffer }: Uint8Array): void {
+  if (spares.length < MAX_SPARES && buffer.byteLength <= MAX_SPARE_BYTES)
+    spares.push(Buffer.from(buffer as ArrayBuffer))
 }
 
 function writeAttribute(out: Output, tag: number, { bytes, values }: AttributeName, value: AttributeValue): void {

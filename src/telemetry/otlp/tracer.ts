@@ -160,7 +160,7 @@ export function createTraceExport(options: TraceExportOptions): TraceExport {
 function createSpanQueue<Encoded extends { readonly length: number }>(
   options: TraceExportOptions,
   origin: SpanOrigin,
-  { writer, take, requestOf }: SpanEncoding<Encoded>,
+  { writer, take, requestOf, recycle }: SpanEncoding<Encoded>,
 ): TraceExport {
   const { endpoint, batch, extras, contentOf, isForeign = false, onFailure, onWaiting = () => {} } = options
   const { sender = createSender(endpoint) } = options
@@ -173,7 +173,10 @@ function createSpanQueue<Encoded extends { readonly length: number }>(
   }
   const send = async (spans: readonly Encoded[]): Promise<SendResult> => {
     for (const { length } of spans) onWaiting(-length)
-    return await sender.send(requestOf(spans, origin))
+    const request = requestOf(spans, origin)
+    const result = await sender.send(request)
+    recycle(request)
+    return result
   }
   const queue = createQueue<Encoded>({ ...batch, send, ...(onFailure && { onFailure }) })
   return {
@@ -201,6 +204,7 @@ function createJsonSpans(origin: SpanOrigin): SpanEncoding<readonly ReadableSpan
     writer,
     take,
     requestOf: (spans) => JsonTraceSerializer.serializeRequest(spans.flat()) ?? new Uint8Array(),
+    recycle: () => {},
   }
 }
 
