@@ -1,18 +1,24 @@
 /**
  * `npm run screenshots`: writes every page of the dashboard, with months of sample data, in light, dark and narrow, to
- * `screenshots/`. Arguments select pages by parts of their names: `npm run screenshots -- usage model`.
+ * `screenshots/`. Arguments select pages by parts of their names: `npm run screenshots -- usage model`. With `--docs`, the
+ * pictures of README and guides, in light and dark, to `docs/pictures/`.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { build } from 'vite'
 import { DASHBOARD_FOLDER } from '../src/http/dashboard.ts'
 import { startBrowser } from '../test/support/browser/browser.ts'
 import type { Dashboard } from '../test/support/browser/dashboard.ts'
-import { startTour } from '../test/support/browser/dashboard-tour.ts'
+import { startTour, type Tour } from '../test/support/browser/dashboard-tour.ts'
 import { ROOT } from './source-files.ts'
 
 const FOLDER = join(ROOT, 'screenshots')
+const PICTURES = join(ROOT, 'docs', 'pictures')
+/** The pages that README and guides show. */
+const PICTURED = ['home', 'request', 'usage', 'costs', 'providers', 'team', 'budgets', 'webhook', 'agent']
+/** Of WebP, from 0 to 100: a third of a PNG's bytes. */
+const QUALITY = 80
 const TIMEOUT_MS = 20_000
 /** Pages that poll never become idle. */
 const QUIET_MS = 3_000
@@ -33,11 +39,15 @@ async function signedIn(browser: Browser, dashboard: Dashboard, look: BrowserCon
   return context.newPage()
 }
 
-/** @returns the path of the file, with a note if the page is wider than the window. */
-async function take(page: Page, { url, file }: { readonly url: string; readonly file: string }): Promise<string> {
+async function open(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.locator('h1').first().waitFor() // by tag: below an open sheet it has no role
   await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
+}
+
+/** @returns the path of the file, with a note if the page is wider than the window. */
+async function take(page: Page, { url, file }: { readonly url: string; readonly file: string }): Promise<string> {
+  await open(page, url)
   // A dialog is captured with the window, not the full page.
   const isCovered = (await page.getByRole('dialog').count()) > 0
   await page.screenshot({ path: file, fullPage: !isCovered })
@@ -45,10 +55,42 @@ async function take(page: Page, { url, file }: { readonly url: string; readonly 
   return `${relative(ROOT, file)}${wider > 0 ? `  (${wider} px wider than the window)` : ''}`
 }
 
-async function takeAll(browser: Browser, parts: readonly string[]): Promise<void> {
+/** Writes the window as WebP, which Playwright's own screenshots cannot. @returns the path of the file. */
+async function takePicture(
+  page: Page,
+  { url, file }: { readonly url: string; readonly file: string },
+): Promise<string> {
+  await open(page, url)
+  const session = await page.context().newCDPSession(page)
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY })
+  writeFileSync(file, Buffer.from(data, 'base64'))
+  return relative(ROOT, file)
+}
+
+async function takePictures(browser: Browser): Promise<void> {
+  await withTour(async ({ dashboard, views }) => {
+    for (const look of ['light', 'dark'] as const) {
+      const page = await signedIn(browser, dashboard, LOOKS[look] ?? {})
+      for (const name of PICTURED) {
+        const url = `${dashboard.url}/app${views[name]}`
+        console.log(await takePicture(page, { url, file: join(PICTURES, `${name}-${look}.webp`) }))
+      }
+      await page.context().close()
+    }
+  })
+}
+
+async function withTour(use: (tour: Tour) => Promise<void>): Promise<void> {
   const ends: (() => unknown)[] = []
   try {
-    const { dashboard, views } = await startTour({ after: (end) => void ends.push(end as () => unknown) })
+    await use(await startTour({ after: (end) => void ends.push(end as () => unknown) }))
+  } finally {
+    for (const end of ends) await end()
+  }
+}
+
+async function takeAll(browser: Browser, parts: readonly string[]): Promise<void> {
+  await withTour(async ({ dashboard, views }) => {
     const wanted = Object.entries(views).filter(
       ([name]) => parts.length === 0 || parts.some((part) => name.includes(part)),
     )
@@ -59,9 +101,7 @@ async function takeAll(browser: Browser, parts: readonly string[]): Promise<void
       }
       await page.context().close()
     }
-  } finally {
-    for (const end of ends) await end()
-  }
+  })
 }
 
 const built = process.env['TURNPIKE_TEST_DASHBOARD'] ?? DASHBOARD_FOLDER
@@ -69,7 +109,8 @@ if (!existsSync(join(built, 'index.html'))) await build({ root: join(ROOT, 'dash
 mkdirSync(FOLDER, { recursive: true })
 const browser = await startBrowser()
 try {
-  await takeAll(browser, process.argv.slice(2))
+  const args = process.argv.slice(2)
+  await (args.includes('--docs') ? takePictures(browser) : takeAll(browser, args))
 } finally {
   await browser.close()
 }
