@@ -16,8 +16,8 @@ generate:docs\` writes the tables from the registry (\`src/providers/\`), the ca
 [operation](operations.md#provider-health) for its health.
 
 <picture>
-  <source media="(prefers-color-scheme: dark)" srcset="pictures/providers-dark.webp">
-  <img src="pictures/providers-light.webp" alt="Settings, Providers: each with its key, its models, its health and its last failure">
+  <source media="(prefers-color-scheme: dark)" srcset="./pictures/providers-dark.webp">
+  <img src="./pictures/providers-light.webp" alt="Settings, Providers: each with its key, its models, its health and its last failure">
 </picture>
 
 A host that is not in this list needs no code if it speaks one of the protocols: set \`protocol\` and \`base_url\` in the
