@@ -166,10 +166,11 @@ test('the API document describes the reports, the file and every field of a row'
     [...dimensions, 'account', 'format', 'group_by', 'interval', ...period].sort(),
   )
   const attribution = ['end_user', 'request_id', 'session_id', 'tag']
+  const ranges = ['max_cost_usd', 'max_duration_ms', 'min_cost_usd', 'min_duration_ms', 'outcome']
   const filters = ['agent_id', 'client_request_id', 'key_id', 'model', ...period, 'provider', 'status']
   assert.deepEqual(
     parameters('/v1/usage/completions').sort(),
-    [...filters, ...attribution, 'cursor', 'format', 'include', 'limit', 'order'].sort(),
+    [...filters, ...attribution, ...ranges, 'cursor', 'format', 'include', 'limit', 'order'].sort(),
   )
   assert.deepEqual(parameters('/v1/usage/performance').sort(), ['group_by', 'include', ...period])
   const one = document.paths['/v1/usage/completions/{id}'].get.responses['200'].content['application/json'].schema
