@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import type { AttributeValue } from '@opentelemetry/api'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { attributeName, protobufSpans, type SpanEvent, type SpanHead } from './span-encoder.ts'
-import { createResource, createSpanCollector } from './tracer.ts'
+import { writeTrace } from './spans.ts'
+import { createResource, createSpanCollector, createTracer } from './tracer.ts'
 
 const origin = {
   resource: createResource({ serviceName: 'turnpike', version: '1', instanceId: 'i', attributes: { zone: 'é' } }),
@@ -97,4 +98,22 @@ test('values beyond those that are kept are encoded alike [limit: span-values]',
 test('a batch is encoded as the official encoder does', () => {
   const attributes = { 'gen_ai.request.model': 'm1', 'gen_ai.usage.input_tokens': 120, 'turnpike.cost_usd': 0.00018 }
   assertEncoded(Array.from({ length: 1_000 }, (_, at) => span({ attributes: { ...attributes, at } })))
+})
+
+test('a prompt that cannot be rendered leaves nothing of its trace to the next one', () => {
+  const options = { sampler: 'always_on', samplerRatio: 1, acceptContext: false, propagate: false, passBaggage: false }
+  const tracing = createTracer({ ...options, now: () => 1_795_000_000_000, clock: () => 1, onEnd: () => {} })
+  const trace = tracing.begin({})
+  const ended = { firstEventMs: undefined, endedAt: 2, outcome: undefined, status: 200 }
+  trace.attempts.push({
+    ...{ spanId: 'f'.repeat(16), provider: 'p', kind: 'k', baseUrl: 'http://host/v1', model: 'm', startedAt: 1 },
+    ...ended,
+  })
+  const contentOf = (): never => {
+    throw new Error('unreadable')
+  }
+  assert.throws(() => writeTrace(protobufSpans.writer, trace, { contentOf, isForeign: false }), /unreadable/)
+  assert.equal(protobufSpans.take().length, 0)
+  writeTrace(protobufSpans.writer, trace, { isForeign: false })
+  assert.ok(protobufSpans.take().length > 0)
 })

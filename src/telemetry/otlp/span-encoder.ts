@@ -204,7 +204,9 @@ function protobufRequest(spans: readonly Uint8Array[], { resource, scope }: Span
 
 /*
  * Memory of requests, which have hundreds of kilobytes, several a second. Were it new for each, the engine would collect all
- * garbage several times as often: a tenth of a request's CPU time.
+ * garbage several times as often: a tenth of a request's CPU time. A receiver may answer before it has read everything, so
+ * memory that a socket still reads can be in use again: the operator's exporter alone sends it as it is. What an account's
+ * receiver gets is compressed, into memory of its own.
  */
 
 const spares: Buffer[] = []

@@ -31,10 +31,12 @@ export function spanCount({ attempts }: RequestTrace): number {
 
 /** Writes the spans of a trace. */
 export function writeTrace(writer: SpanWriter, trace: RequestTrace, details: SpanDetails): void {
-  writeRequestSpan(writer, trace, details)
   const last = trace.attempts.at(-1)
+  // First, since what throws between two spans would leave half a trace to the next one.
+  const content = last && details.contentOf?.(trace)
+  writeRequestSpan(writer, trace, details)
   for (const attempt of trace.attempts) {
-    writeAttemptSpan(writer, { trace, attempt, isLast: attempt === last, details })
+    writeAttemptSpan(writer, { trace, attempt, isLast: attempt === last, content, details })
   }
 }
 
@@ -171,10 +173,12 @@ interface AttemptSpan {
   readonly trace: RequestTrace
   readonly attempt: AttemptTrace
   readonly isLast: boolean
+  /** Of the last attempt. */
+  readonly content: Attributes | undefined
   readonly details: SpanDetails
 }
 
-function writeAttemptSpan(writer: SpanWriter, { trace, attempt, isLast, details }: AttemptSpan): void {
+function writeAttemptSpan(writer: SpanWriter, { trace, attempt, isLast, content, details }: AttemptSpan): void {
   const { record, context } = trace
   const { model, outcome, startedAt, firstEventMs } = attempt
   const operation = operationOf(record?.api)
@@ -201,7 +205,7 @@ function writeAttemptSpan(writer: SpanWriter, { trace, attempt, isLast, details 
   } else if (trace.request?.stream === true && firstEventMs !== undefined) {
     writer.attribute(FIRST_CHUNK_SECONDS, firstEventMs / 1000)
   }
-  if (isLast) writeAttributes(writer, details.contentOf?.(trace))
+  if (isLast) writeAttributes(writer, content)
   writeAttributes(writer, details.extras?.attempt)
   writer.end(outcome === undefined || outcome === 'abandoned' ? SpanStatusCode.UNSET : SpanStatusCode.ERROR)
 }
