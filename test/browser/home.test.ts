@@ -328,7 +328,7 @@ async function legendColor(page: Page, figure: string, series: string): Promise<
   const sample = page
     .getByRole('figure', { name: figure })
     .getByRole('listitem')
-    .filter({ hasText: series })
+    .filter({ has: page.getByText(series, { exact: true }) })
     .locator('rect')
   const pattern = /#([^)]*)/.exec((await sample.first().getAttribute('fill')) ?? '')?.[1]
   return page.locator(`[id="${pattern}"] rect`).first().evaluate(COMPUTED, 'fill')
@@ -355,6 +355,55 @@ test('a model has one color in all charts, and a status the color of its badge',
   await page.goto(`${dashboard.url}/app/requests?range=7d&status=failed`)
   const badge = main(page).getByRole('table').getByText('Failed', { exact: true }).first()
   assert.equal(await legendColor(page, 'Requests over time', 'Failed'), await badge.evaluate(COMPUTED, 'color'))
+})
+
+test('of twenty models no two share a color in a chart, and each has its color on Home, in Usage and on its page', async (t) => {
+  const account = await dashboard.account('Twenty')
+  const person = await dashboard.person(account, 'owner', 'twenty@example.com')
+  const token = await dashboard.token(await dashboard.browser(person))
+  const listed = (await dashboard.ask('GET', '/v1/models', { token })).json<{
+    data: { id: string; alias_of?: string }[]
+  }>()
+  const models = listed.data.filter(({ alias_of: target }) => target === undefined).slice(0, 20)
+  assert.equal(models.length, 20)
+  // The eight that are called most often are not the eight that cost most.
+  const calls = models.flatMap(({ id }, index) =>
+    Array.from({ length: index + 1 }, () =>
+      completionRecord({
+        accountId: account,
+        model: id,
+        createdAt: Date.now(),
+        costNanoUsd: 10_000_000_000n >> BigInt(index),
+      }),
+    ),
+  )
+  await recordCompletions(dashboard.database, calls)
+  const page = await dashboard.open(t, browser, '/?range=7d', { as: person })
+  const colors = new Map<string, string>()
+  const assertColors = async (figure: string) => {
+    await chart(page, figure).getByRole('slider').waitFor()
+    const legend = await chart(page, figure).getByRole('listitem').locator('span.truncate').allInnerTexts()
+    assert.equal(legend.length, 9, figure)
+    const found = await Promise.all(legend.map((name) => legendColor(page, figure, name)))
+    assert.equal(new Set(found).size, legend.length, `${figure}: ${found}`)
+    for (const [index, name] of legend.entries()) {
+      if (!name.startsWith('Other')) assert.equal(found[index], colors.get(name) ?? found[index], name)
+      colors.set(name, found[index] ?? '')
+    }
+  }
+  await assertColors('Requests by model')
+  await assertColors('Spend by model')
+  await page.goto(`${dashboard.url}/app/usage?range=30d&metric=requests`)
+  await assertColors('Requests by model')
+  await page.goto(`${dashboard.url}/app/usage?range=30d`)
+  await assertColors('Spend by model')
+  const shown = models.filter(({ id }) => colors.has(id))
+  assert.ok(shown.length > 8, 'charts show different models')
+  for (const { id } of shown.slice(-3)) {
+    await page.goto(`${dashboard.url}/app/models/${id}`)
+    const bars = chart(page, 'Your requests, last 7 days').locator('pattern rect')
+    assert.equal(await bars.first().evaluate(COMPUTED, 'fill'), colors.get(id), id)
+  }
 })
 
 test('cards fill the width of Home and end together, with and without the first steps', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COLORS, modelColors, withColors } from './model-colors.ts'
+import { modelColors, withColors } from './model-colors.ts'
+import { CHART_COLORS } from './tones.ts'
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `model-${index}`)
 
@@ -13,9 +14,18 @@ test('a model keeps its color, whichever others a chart has and in whatever orde
 })
 
 test('as many models as there are colors differ; of more, as few as possible share one', () => {
-  assert.equal(new Set(Object.values(withColors({}, names(COLORS)))).size, COLORS)
-  const users = Map.groupBy(Object.values(withColors({}, names(20))), (color) => color)
+  assert.equal(new Set(Object.values(withColors({}, names(CHART_COLORS)))).size, CHART_COLORS)
+  const users = Map.groupBy(Object.values(withColors({}, names(60))), (color) => color)
   assert.deepEqual(new Set([...users.values()].map((all) => all.length)), new Set([2, 3]))
+})
+
+test('the colors that are easiest to tell apart are assigned first', () => {
+  const colors = Object.values(withColors({}, names(20)))
+  assert.deepEqual(
+    colors.slice(0, 8).toSorted((one, other) => one - other),
+    [0, 1, 2, 3, 4, 5, 6, 7],
+  )
+  assert.ok(colors.slice(8, 16).every((color) => color >= 8 && color < 16))
 })
 
 test('colors that are known stay, and a list of too many models starts again', () => {

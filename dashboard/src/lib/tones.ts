@@ -8,3 +8,6 @@ export const COMPLETION_TONES = {
   client_left: 'neutral',
   incomplete: 'warn',
 } as const satisfies Readonly<Record<string, Tone>>
+
+/** Colors of series, `chart-1` and so on in `styles.css`: rows of eight, the first of which are the easiest to tell apart. */
+export const CHART_COLORS = 24

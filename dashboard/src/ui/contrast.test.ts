@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { CHART_COLORS } from '../lib/tones.ts'
 
 type Theme = ReadonlyMap<string, string>
 
@@ -16,7 +17,7 @@ const THEMES = [
 const GROUNDS = ['canvas', 'surface', 'sunken', 'hover']
 const TEXTS = ['ink', 'soft', 'faint', 'accent', 'good', 'warn', 'bad', 'info']
 const TONES = ['accent', 'good', 'warn', 'bad', 'info']
-const CHARTS = Array.from({ length: 8 }, (_, index) => `chart-${index + 1}`)
+const CHARTS = Array.from({ length: CHART_COLORS }, (_, index) => `chart-${index + 1}`)
 
 /** The custom properties of the first block that begins with `selector`. */
 function themeAt(selector: string): Theme {
@@ -33,14 +34,55 @@ function contrast(theme: Theme, first: string, second: string): number {
 }
 
 function luminance(theme: Theme, token: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(theme, token)
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/** Red, green and blue, linear. */
+function channels(theme: Theme, token: string): readonly number[] {
   const color = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/.exec(theme.get(token) ?? '')
   assert.ok(color, `--${token} is not six hexadecimal digits: ${theme.get(token)}`)
-  const [red = 0, green = 0, blue = 0] = color.slice(1).map((part) => linear(Number.parseInt(part, 16) / 255))
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  return color.slice(1).map((part) => linear(Number.parseInt(part, 16) / 255))
 }
 
 function linear(channel: number): number {
   return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4
+}
+
+type View = (color: readonly number[]) => readonly number[]
+
+const through = (matrix: readonly (readonly number[])[]): View => {
+  return (color) => matrix.map((row) => row.reduce((sum, factor, index) => sum + factor * (color[index] ?? 0), 0))
+}
+/** Machado, Oliveira and Fernandes 2009, severity 1. */
+const limited = (matrix: readonly (readonly number[])[]): View => {
+  return (color) => through(matrix)(color).map((channel) => Math.min(1, Math.max(0, channel)))
+}
+const protanopia = limited([
+  [0.152286, 1.052583, -0.204868],
+  [0.114503, 0.786281, 0.099216],
+  [-0.003882, -0.048116, 1.051998],
+])
+const deuteranopia = limited([
+  [0.367322, 0.860646, -0.227968],
+  [0.280085, 0.672501, 0.047413],
+  [-0.01182, 0.04294, 0.968881],
+])
+const toCones = through([
+  [0.4122214708, 0.5363325363, 0.0514459929],
+  [0.2119034982, 0.6806995451, 0.1073969566],
+  [0.0883024619, 0.2817188376, 0.6299787005],
+])
+const toLab = through([
+  [0.2104542553, 0.793617785, -0.0040720468],
+  [1.9779984951, -2.428592205, 0.4505937099],
+  [0.0259040371, 0.7827717662, -0.808675766],
+])
+
+/** In OKLab, where black and white are 1 apart. */
+function difference(one: readonly number[], other: readonly number[]): number {
+  const [a = [], b = []] = [one, other].map((color) => toLab(toCones(color).map(Math.cbrt)))
+  return Math.hypot(...a.map((part, index) => part - (b[index] ?? 0)))
 }
 
 function assertContrast(theme: Theme, pairs: readonly (readonly [string, string])[], least: number): void {
@@ -89,6 +131,19 @@ for (const [name, theme] of THEMES) {
     ])
     const filled = ['accent', 'accent-hover', 'bad', 'bad-hover'].map((fill) => ['on-accent', fill] as const)
     assertContrast(theme, [...soft, ...filled], 4.5)
+  })
+
+  test(`${name}: no two colors of charts look alike, in the first row also with red-green blindness`, () => {
+    const close = (row: number, least: number, views: readonly View[]) =>
+      CHARTS.slice(0, row).flatMap((one, index) =>
+        CHARTS.slice(index + 1, row).flatMap((other) =>
+          views.some((view) => difference(view(channels(theme, one)), view(channels(theme, other))) < least)
+            ? [`${one} and ${other}`]
+            : [],
+        ),
+      )
+    assert.deepEqual(close(CHART_COLORS, 0.06, [(color) => color]), [])
+    assert.deepEqual(close(8, 0.05, [protanopia, deuteranopia]), [])
   })
 
   test(`${name}: borders of controls, focus and charts stand out from their ground (3:1)`, () => {

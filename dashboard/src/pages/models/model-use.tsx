@@ -33,7 +33,9 @@ function Week({ model }: { readonly model: string }) {
     if (error === null) return <Skeleton className="h-64 rounded-xl" />
     return <Failed error={error} what="your use of it" onRetry={() => void use.refetch()} />
   }
-  const series = [{ key: 'requests', label: 'Requests', paint: modelColors([model])[0] }]
+  // A model that is only looked at takes no color from those in use.
+  const paint = data.total_requests === 0 ? undefined : modelColors([model])[0]
+  const series = [{ key: 'requests', label: 'Requests', paint }]
   const points = daysOf(data.series ?? [], period, zone)
   const title = 'Your requests, last 7 days'
   const text = plural(data.total_requests, 'request')

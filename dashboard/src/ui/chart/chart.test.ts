@@ -100,10 +100,12 @@ test('a series has the color that it asks for, unless an earlier one has it; sta
   const asked = (...paints: readonly (number | 'bad' | undefined)[]) =>
     painted(paints.map((paint, index) => ({ key: `k${index}`, label: '', paint }))).map(({ paint }) => paint)
   assert.deepEqual(asked(undefined, undefined, 'bad', undefined), [0, 1, 'bad', 3])
-  assert.deepEqual(asked(5, 5, 2, 7, 7), [5, 6, 2, 7, 0])
+  assert.deepEqual(asked(5, 5, 2, 23, 23), [5, 6, 2, 23, 0])
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 7 }), { maxLength: 8 }), (paints) => {
+    fc.property(fc.array(fc.integer({ min: 0, max: 23 }), { maxLength: 8 }), (paints) => {
       assert.equal(new Set(asked(...paints)).size, paints.length)
+      const series = painted(paints.map((paint, index) => ({ key: `k${index}`, label: '', paint })))
+      assert.equal(new Set(series.map(({ pattern }) => pattern)).size, paints.length, 'dashes and textures')
     }),
   )
 })

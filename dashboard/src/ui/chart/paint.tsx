@@ -4,26 +4,6 @@ import type { Tone } from '../../lib/tones.ts'
 import { classNames } from '../class-names.ts'
 import { type ChartSeries, OTHER_KEY } from './series.ts'
 
-const FILLS = [
-  'fill-chart-1',
-  'fill-chart-2',
-  'fill-chart-3',
-  'fill-chart-4',
-  'fill-chart-5',
-  'fill-chart-6',
-  'fill-chart-7',
-  'fill-chart-8',
-] as const
-const STROKES = [
-  'stroke-chart-1',
-  'stroke-chart-2',
-  'stroke-chart-3',
-  'stroke-chart-4',
-  'stroke-chart-5',
-  'stroke-chart-6',
-  'stroke-chart-7',
-  'stroke-chart-8',
-] as const
 const DASHES = ['', '7 4', '2 4', '10 3 2 3', '4 2', '1 3', '12 4', '6 2 1 2 1 2'] as const
 /** Within a tile of 6 by 6; the first series is plain. */
 const TEXTURES = [
@@ -66,11 +46,12 @@ interface Paint {
 }
 
 /** @param series As `painted` gives it. */
-function paintOf({ key, paint = 0 }: ChartSeries): Paint {
+function paintOf({ key, paint = 0, pattern = 0 }: ChartSeries): Paint {
   if (key === OTHER_KEY) return { name: 'other', fill: OTHER_FILL, stroke: 'stroke-strong', place: 1 }
   if (typeof paint === 'string')
     return { name: paint, fill: TONE_FILLS[paint], stroke: TONE_STROKES[paint], place: TONE_PLACES[paint] }
-  return { name: String(paint), fill: FILLS[paint] ?? '', stroke: STROKES[paint] ?? '', place: paint }
+  const token = `chart-${paint + 1}`
+  return { name: String(paint), fill: `fill-${token}`, stroke: `stroke-${token}`, place: pattern }
 }
 
 /** What fills the bars of a series. @param id Of the chart, which also has the `PaintPatterns`. */

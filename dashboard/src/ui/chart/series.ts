@@ -1,14 +1,16 @@
 /** What a chart shows: series of values over the same points. */
-import type { Tone } from '../../lib/tones.ts'
+import { CHART_COLORS, type Tone } from '../../lib/tones.ts'
 
 export interface ChartSeries {
   readonly key: string
   readonly label: string
   /**
-   * Its color: one of the eight of charts by its number, from 0, unless an earlier series of the chart has it; or that of
-   * a status. Undefined: the next of the eight.
+   * Its color: one of the `CHART_COLORS` by its number, from 0, unless an earlier series of the chart has it; or that of
+   * a status. Undefined: by its position.
    */
   readonly paint?: number | Tone | undefined
+  /** Of its dash and its texture, from 0: set by `painted`. */
+  readonly pattern?: number
 }
 
 export interface ChartPoint {
@@ -59,17 +61,23 @@ export function topSeries({ series, points }: ChartData, limit = MAX_SERIES): Ch
   }
 }
 
-/** The series, each with a color that no other of them has, as long as there are enough. */
+/** The series, each with a color and a pattern that no other of them has, as long as there are enough. */
 export function painted(series: readonly ChartSeries[]): readonly ChartSeries[] {
-  const taken = new Set<unknown>()
+  const paints = new Set<number>()
+  const patterns = new Set<number>()
   return series.map((each, index) => {
     if (each.key === OTHER_KEY || typeof each.paint === 'string') return each
-    const first = each.paint ?? index
-    const order = Array.from({ length: MAX_SERIES }, (_, step) => (first + step) % MAX_SERIES)
-    const paint = order.find((place) => !taken.has(place)) ?? first % MAX_SERIES
-    taken.add(paint)
-    return { ...each, paint }
+    const paint = take(paints, each.paint ?? index, CHART_COLORS)
+    return { ...each, paint, pattern: take(patterns, paint % MAX_SERIES, MAX_SERIES) }
   })
+}
+
+/** @returns `first`, or the next below `count` that is not taken. */
+function take(taken: Set<number>, first: number, count: number): number {
+  const order = Array.from({ length: count }, (_, step) => (first + step) % count)
+  const found = order.find((each) => !taken.has(each)) ?? first % count
+  taken.add(found)
+  return found
 }
 
 function withOther(point: ChartPoint, others: readonly ChartSeries[]): ChartPoint {
