@@ -6,13 +6,19 @@ import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import { CHAT, hello, send } from '../support/client.ts'
 import { model, startGateway } from '../support/gateway.ts'
 import { type ReceivedSpan, readAttributes, startReceiver } from '../support/otlp/receiver.ts'
-import { answerJson, completion, slowStream } from '../support/providers/answers.ts'
+import { answerJson, completion, SSE_HEAD, sendFrames, slowStream, textChunks } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const good = answerJson(completion({ content: 'Hi' }))
 const refusing: Script = (_call, reply) => {
   reply.head(500, { 'content-type': 'application/json' })
   reply.end('{"error":{"message":"no"}}')
+}
+/** Ends without its last frames. */
+const brokenStream: Script = async (_call, reply) => {
+  reply.head(200, SSE_HEAD)
+  await sendFrames(reply, textChunks(3).slice(0, -2))
+  reply.end()
 }
 const [bad, host] = await Promise.all([startFakeProvider(refusing), startFakeProvider(good)])
 const receiver = await startReceiver((close) => after(close))
@@ -93,18 +99,39 @@ test('a request is a server span with a client span for its attempt, and both fo
   assert.equal(attributes[conventions.ATTR_GEN_AI_REQUEST_MODEL], 'm1')
   assert.equal(attributes[conventions.ATTR_GEN_AI_REQUEST_MAX_TOKENS], 9)
   assert.equal(attributes[conventions.ATTR_GEN_AI_REQUEST_TEMPERATURE], 0.5)
-  assert.equal(attributes[conventions.ATTR_GEN_AI_USAGE_INPUT_TOKENS], 10)
-  assert.equal(attributes[conventions.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS], 5)
-  assert.deepEqual(attributes[conventions.ATTR_GEN_AI_RESPONSE_FINISH_REASONS], ['stop'])
   assert.equal(attributes['turnpike.cost_usd'], Number(answer.headers['x-turnpike-cost-usd']))
   assert.deepEqual(
     server.events.map(({ name }) => name),
     ['turnpike.hold', 'turnpike.settle'],
   )
   assert.equal(client?.attributes[conventions.ATTR_GEN_AI_REQUEST_MODEL], 'good-m')
+  assert.equal(client.attributes[conventions.ATTR_GEN_AI_USAGE_INPUT_TOKENS], 10)
   assert.equal(client.attributes[conventions.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS], 5)
+  assert.deepEqual(client.attributes[conventions.ATTR_GEN_AI_RESPONSE_FINISH_REASONS], ['stop'])
+  assert.equal(client.attributes[conventions.ATTR_GEN_AI_RESPONSE_ID], JSON.parse(answer.text).id)
   assert.equal(client.attributes[conventions.ATTR_SERVER_PORT], host.port)
   assert.equal(client.kind, CLIENT)
+})
+
+/** Receivers add up all spans that they get. */
+function totals(spans: readonly ReceivedSpan[]): readonly (readonly unknown[])[] {
+  const names = ['gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens', 'turnpike.cost_usd']
+  return names.map((name) => spans.flatMap(({ attributes }) => attributes[name] ?? []))
+}
+
+test('tokens and cost are on one span of a trace, whichever attempt answered and however it ended', async () => {
+  const answered = newTrace()
+  const { headers } = await send(gateway, CHAT, { key, body: hello({ model: 'second' }), headers: from(answered) })
+  assert.deepEqual(totals(await spansOf(answered)), [[10], [5], [Number(headers['x-turnpike-cost-usd'])]])
+  host.answer(brokenStream)
+  const broken = newTrace()
+  await send(gateway, CHAT, { key, body: hello({ stream: true }), headers: from(broken) })
+  host.answer(good)
+  const [server, client] = await spansOf(broken)
+  assert.equal(server.attributes['turnpike.status'], 'incomplete')
+  assert.equal(server.attributes['gen_ai.usage.output_tokens'], undefined)
+  assert.ok(Number(client?.attributes['gen_ai.usage.input_tokens']) > 0)
+  assert.ok(Number(server.attributes['turnpike.cost_usd']) > 0)
 })
 
 test('every attribute is one of the conventions, or of Turnpike', async () => {

@@ -126,7 +126,7 @@ function writeHttp(writer: SpanWriter, { route, status, errorCode, record }: Req
   writer.attribute(ERROR_TYPE, errorCode ?? (record?.status === 'completed' ? undefined : record?.status))
 }
 
-function writeRequest(writer: SpanWriter, { request, record, attempts }: RequestTrace): void {
+function writeRequest(writer: SpanWriter, { request, record }: RequestTrace): void {
   if (request === undefined) return
   writer.attribute(OPERATION, operationOf(record?.api))
   writer.attribute(REQUEST_MODEL, request.model)
@@ -134,14 +134,13 @@ function writeRequest(writer: SpanWriter, { request, record, attempts }: Request
   writer.attribute(REQUEST_MAX_TOKENS, request.maxTokens)
   writer.attribute(REQUEST_TEMPERATURE, request.temperature)
   writer.attribute(REQUEST_TOP_P, request.topP)
-  writer.attribute(PROVIDER_KIND, attempts.at(-1)?.kind)
   if (record === undefined) return
-  writeUsage(writer, record, record.model, record.firstByteMs)
+  writeFirstChunk(writer, record, record.firstByteMs)
   writeAccount(writer, record)
 }
 
-/** @param firstMs Milliseconds to the first event of a stream. */
-function writeUsage(writer: SpanWriter, record: CompletionRecord, model: string, firstMs: number | undefined): void {
+/** Receivers add up the tokens of all spans: one alone has them, that of the attempt that answered. */
+function writeUsage(writer: SpanWriter, record: CompletionRecord, model: string): void {
   const { finishReason } = record
   writer.attribute(RESPONSE_ID, record.id)
   writer.attribute(RESPONSE_MODEL, model)
@@ -151,8 +150,15 @@ function writeUsage(writer: SpanWriter, record: CompletionRecord, model: string,
   writer.attribute(CACHE_WRITE_TOKENS, unlessZero(record.cacheWriteTokens))
   writer.attribute(REASONING_TOKENS, unlessZero(record.reasoningTokens))
   if (finishReason !== undefined) writer.attribute(FINISH_REASONS, [finishReason])
-  if (record.stream && firstMs !== undefined) writer.attribute(FIRST_CHUNK_SECONDS, firstMs / 1000)
-  writer.attribute(COST_USD, Number(record.costNanoUsd) / 1e9)
+}
+
+/** @param firstMs Milliseconds to the first event of a stream. */
+function writeFirstChunk(
+  writer: SpanWriter,
+  { stream }: Pick<CompletionRecord, 'stream'>,
+  firstMs: number | undefined,
+): void {
+  if (stream && firstMs !== undefined) writer.attribute(FIRST_CHUNK_SECONDS, firstMs / 1000)
 }
 
 function unlessZero(count: number): number | undefined {
@@ -163,6 +169,7 @@ function writeAccount(writer: SpanWriter, record: CompletionRecord): void {
   writer.attribute(ACCOUNT_ID, record.accountId)
   writer.attribute(KEY_ID, record.keyId)
   writer.attribute(STATUS, record.status)
+  writer.attribute(COST_USD, Number(record.costNanoUsd) / 1e9)
   writer.attribute(USAGE_SOURCE, record.usageSource)
   writer.attribute(PRICE_VERSION, record.priceVersion)
   writer.attribute(ATTEMPTS, record.attempts)
@@ -199,15 +206,16 @@ function writeAttemptSpan(writer: SpanWriter, { trace, attempt, isLast, content,
   writer.attribute(PROVIDER, attempt.provider)
   if (!details.isForeign) writeAttributes(writer, serverAttributes(attempt.baseUrl))
   writeOutcome(writer, attempt)
-  // The usage of an answer is that of its attempt, which is the last one.
-  if (isLast && outcome === undefined && record !== undefined) {
-    writeUsage(writer, record, model, firstEventMs ?? record.firstByteMs)
-  } else if (trace.request?.stream === true && firstEventMs !== undefined) {
-    writer.attribute(FIRST_CHUNK_SECONDS, firstEventMs / 1000)
-  }
+  // What is charged is the usage of the last attempt.
+  if (isLast && record !== undefined && (outcome === undefined || hasUsage(record))) writeUsage(writer, record, model)
+  if (trace.request !== undefined) writeFirstChunk(writer, trace.request, firstEventMs)
   if (isLast) writeAttributes(writer, content)
   writeAttributes(writer, details.extras?.attempt)
   writer.end(outcome === undefined || outcome === 'abandoned' ? SpanStatusCode.UNSET : SpanStatusCode.ERROR)
+}
+
+function hasUsage({ promptTokens, completionTokens }: CompletionRecord): boolean {
+  return promptTokens + completionTokens > 0
 }
 
 function writeOutcome(writer: SpanWriter, { outcome, status }: AttemptTrace): void {
