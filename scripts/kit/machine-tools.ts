@@ -39,6 +39,8 @@ export const TOOLS = {
   nginx: { programs: ['nginx'], folders: ['/usr/sbin'], packages: ['nginx-light'] },
   haproxy: { programs: ['haproxy'], folders: ['/usr/sbin'], packages: ['haproxy'] },
   perl: { programs: ['perl'], folders: [], packages: ['perl'] },
+  // For the unit of deploy/systemd; nothing is started.
+  systemd: { programs: ['systemd-analyze'], folders: [], packages: ['systemd'] },
   // For the queries of deploy/grafana.
   prometheus: { programs: ['prometheus'], folders: [], packages: ['prometheus'] },
   messageBus: { programs: ['dbus-daemon'], folders: [], packages: ['dbus-daemon'] },

@@ -72,23 +72,6 @@ test('README.md and docs/idempotency.md: the Python client', async () => {
   assert.match(output, /CompletionUsage\([\s\S]*chatcmpl-/)
 })
 
-const PYTHON_CLIENTS = [
-  ['docs/clients/anthropic-sdks.md', 'import os'],
-  ['docs/clients/langchain.md', 'import os\n\nfrom langchain_openai import ChatOpenAI'],
-  ['docs/clients/langchain.md', 'import os\n\nfrom langchain_openai import OpenAIEmbeddings'],
-  ['docs/clients/openai-sdks.md', 'import os\n\nfrom openai'],
-  ['docs/clients/openai-sdks.md', 'import os\n\nfrom agents'],
-] as const
-
-test('docs/clients: the Python clients are made as printed', async () => {
-  const python = await pythonWith(CLIENT_PACKAGES)
-  for (const [file, begins] of PYTHON_CLIENTS) {
-    writeFileSync(join(reader.folder, 'client.py'), reader.own(blockOf(file, begins).text))
-    const { code, output } = await reader.run(python, [join(reader.folder, 'client.py')])
-    assert.equal(code, 0, `${file}: ${output}`)
-  }
-})
-
 const SETUPS = [
   ['docs/clients/aider.md', 'openai-api-base', '.aider.conf.yml'],
   ['docs/clients/claude-code.md', '{', '.claude/settings.json'],

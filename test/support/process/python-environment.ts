@@ -13,7 +13,11 @@ export const CLIENT_PACKAGES = [
   'langchain-openai==1.7.3',
   'anthropic==2.12.0',
   'openai-agents==0.24.0',
+  'pydantic-ai-slim[openai,anthropic]==2.68.0',
+  'llm==0.36',
 ]
+/** Its OpenAI client is older than that of the others. */
+export const LLAMAINDEX_PACKAGES = ['llama-index-llms-openai-like==0.8.1']
 
 /** Of pip: bounded by what it downloads, not by the clock of a busy machine. */
 const TIMEOUT_MS = 540_000
