@@ -1,7 +1,7 @@
 /** Resolves the host and the credential of `npm run record` from the registry and the configuration. */
 import { CATALOGUE } from '../../catalogue/index.ts'
 import type { Config } from '../../src/config/schema.ts'
-import { createUpstreams, type Upstreams } from '../../src/gateway/upstream/registry.ts'
+import { createUpstreams, type Upstreams } from '../../src/gateway/upstream/transport.ts'
 import { type ProviderConfig, type ResolvedProvider, resolveProvider } from '../../src/providers/index.ts'
 import type { RecordedHost } from './recorder.ts'
 

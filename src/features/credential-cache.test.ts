@@ -2,8 +2,15 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { temporaryDatabase } from '../../test/support/database.ts'
 import type { Caller } from '../domain/identity/caller.ts'
-import type { AccountId, UserId } from '../domain/ids.ts'
-import { createCredentialCache, includesOwner, type RowIds } from './credential-cache.ts'
+import type { AccountId, KeyId, UserId } from '../domain/ids.ts'
+import {
+  createCredentialCache,
+  createLastUsed,
+  includesOwner,
+  MAX_UNWRITTEN_USES,
+  type RowIds,
+  type Used,
+} from './credential-cache.ts'
 
 interface Credential {
   readonly id: string
@@ -139,4 +146,19 @@ test('owners are matched by account, person, or membership of that account', () 
     includes({ member: ['acc_b usr_ada'], person: ['usr_bob'], account: ['acc_b'], device: ['acc_a'] }),
     false,
   )
+})
+
+test(`the last uses of ${MAX_UNWRITTEN_USES} credentials wait to be written, and no more [limit: last-uses]`, async (t) => {
+  const { db } = await temporaryDatabase(t)
+  for (const table of ['api_key', 'device'] as const) {
+    let written = 0
+    const batch = async (statements: readonly unknown[]) => {
+      written += statements.length
+    }
+    const row = ['acc_a' as AccountId, 'key_a' as KeyId] as const
+    const uses = createLastUsed<Used>({ db, batch, table, rowOf: () => row })
+    for (let id = 0; id <= MAX_UNWRITTEN_USES; id++) uses.note({ unwrittenUseAt: undefined }, 1)
+    await uses.close()
+    assert.equal(written, MAX_UNWRITTEN_USES)
+  }
 })

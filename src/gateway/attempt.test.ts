@@ -29,7 +29,7 @@ import { ProviderError } from '../protocols/protocol.ts'
 import { beginAnswer } from './attempt.ts'
 import { type Answering, type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { routeRequest } from './routing/candidates.ts'
-import type { UpstreamProvider } from './upstream/registry.ts'
+import type { UpstreamProvider } from './upstream/transport.ts'
 import type { WorstCase } from './worst-case.ts'
 
 interface Begun {

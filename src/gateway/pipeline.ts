@@ -10,7 +10,7 @@
  *   4 select        routing/select.ts: the candidate of the next attempt
  *   5 attempt       attempt.ts: one call or more, until an answer begins; a failed attempt leads back to 4
  *   6 deliver       deliver.ts: the answer, whole or as a stream; each event is metered (usage/meter.ts) before it is
- *                   rendered; guardrails/answer.ts in between; top-up.ts while a stream approaches its hold
+ *                   rendered; guardrails/answer.ts in between; hold.ts while a stream approaches its hold
  *   7 settle        settle.ts: always, exactly once, before the last byte: usage, cost, outcome
  *
  * It must not know SQL, the HTTP server or any feature; it reaches them through the ports.

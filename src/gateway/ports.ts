@@ -12,7 +12,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { LimitStates } from '../domain/limits.ts'
 import type { ModelBook } from '../domain/model.ts'
 import type { Health } from './routing/health.ts'
-import type { UpstreamProvider } from './upstream/registry.ts'
+import type { UpstreamProvider } from './upstream/transport.ts'
 
 export type { ClientConnection } from '../domain/completion.ts'
 export type { ModelBook } from '../domain/model.ts'

@@ -33,7 +33,7 @@ import { candidatesOf } from './routing/candidates.ts'
 import type { RoutingPolicy, RoutingSettings } from './routing/health.ts'
 import { record } from './routing/measurements.ts'
 import { EXPLORED_SHARE, preferredRoute } from './routing/preferences.ts'
-import type { UpstreamProvider } from './upstream/registry.ts'
+import type { UpstreamProvider } from './upstream/transport.ts'
 
 const LONG_TIMEOUTS = { connect: 1_000, idle: 1_000, total: 1_000 }
 

@@ -17,7 +17,7 @@ import { countFailure } from './routing/breaker.ts'
 import { candidatesOf, routeRequest } from './routing/candidates.ts'
 import { startCooldown } from './routing/credentials.ts'
 import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
-import type { UpstreamProvider } from './upstream/registry.ts'
+import type { UpstreamProvider } from './upstream/transport.ts'
 
 const { transport } = playNetwork(() => ({}))
 const CONFIGURED = ['a', 'b', 'c', 'd'].map((name) => upstreamOf({ transport, name }))

@@ -4,12 +4,11 @@
  */
 import { type PromptBound, type PromptContent, promptBound, promptText } from '../domain/bounds/reservation.ts'
 import { isKnownModel, tokenFamilyOf } from '../domain/bounds/token-bound.ts'
-import type { ChatRequest } from '../domain/chat.ts'
+import { type ChatRequest, generatesText, inputCount, textParam } from '../domain/chat.ts'
 import type { HoldRates } from '../domain/credit.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
 import { highestRates, type Price, type RequestFacts } from '../domain/price/tariff.ts'
-import { generatesText, inputCount, textParam } from '../domain/task.ts'
 import {
   refuseUnpricedTools,
   requestedToolUses,
@@ -22,7 +21,7 @@ import type { GatewayPorts } from './ports.ts'
 import { isOwn } from './routing/account-credentials.ts'
 import { spreads } from './routing/candidates.ts'
 import type { Candidate } from './routing/health.ts'
-import type { Target } from './upstream/registry.ts'
+import type { Target } from './upstream/transport.ts'
 
 export interface WorstCase {
   /** The upper bound for all calls together. */

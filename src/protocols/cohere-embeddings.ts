@@ -5,10 +5,9 @@
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import { isRecord } from '../lib/json.ts'
-import { forwardedFields } from './body-fields.ts'
+import { count, forwardedFields } from './body-fields.ts'
 import { failureOf, parseError } from './openai-chat/errors.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from './protocol.ts'
-import { count } from './usage-fields.ts'
 import { vectorEvents } from './vectors.ts'
 import { parseAnswerObject, taskOf, textInputs, wholeAnswers } from './whole-answers.ts'
 

@@ -4,8 +4,7 @@
  *
  * Source: https://platform.openai.com/docs/api-reference/completions, read 2026-11-24.
  */
-import type { ChatEvent, ChatRequest, FinishReason } from '../domain/chat.ts'
-import type { CompletionTask } from '../domain/task.ts'
+import type { ChatEvent, ChatRequest, CompletionTask, FinishReason } from '../domain/chat.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
 import { forwardedFields } from './body-fields.ts'
 import {

@@ -2,16 +2,14 @@
  * OpenAI's embeddings, for hosts, most of which have this format, and for clients. A pure codec; hosts differ by its
  * options.
  */
-import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import type { EmbeddingTask, Vector } from '../domain/task.ts'
+import type { ChatEvent, ChatRequest, EmbeddingTask, Vector } from '../domain/chat.ts'
 import { isRecord, type Json } from '../lib/json.ts'
-import { type ForwardedFields, forwardedFields } from './body-fields.ts'
+import { count, type ForwardedFields, forwardedFields } from './body-fields.ts'
 import { type AnswerStream, type ClientApi, OPENAI_CONVENTIONS, type WholeAnswer } from './client-api.ts'
 import { bodyObject, integerIn, isAbsent, oneOf, refuse, refuseType, stringAt } from './openai-chat/client/checks.ts'
 import { failureOf, parseError } from './openai-chat/errors.ts'
 import { unsupportedContent, unsupportedParameter } from './parameters.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from './protocol.ts'
-import { count } from './usage-fields.ts'
 import { vectorBase64, vectorEvents, vectorJson, vectorsOf } from './vectors.ts'
 import { parseAnswerObject, taskOf, wholeAnswers } from './whole-answers.ts'
 

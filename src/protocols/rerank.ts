@@ -6,10 +6,9 @@
  * https://jina.ai/reranker/, https://docs.vllm.ai/en/stable/serving/openai_compatible_server/
  */
 import { textTokenBound } from '../domain/bounds/token-bound.ts'
-import type { ChatEvent, ChatRequest, Usage } from '../domain/chat.ts'
-import type { RankedDocument, RerankTask } from '../domain/task.ts'
+import type { ChatEvent, ChatRequest, RankedDocument, RerankTask, Usage } from '../domain/chat.ts'
 import { isRecord, type Json } from '../lib/json.ts'
-import { type ForwardedFields, forwardedFields } from './body-fields.ts'
+import { count, type ForwardedFields, forwardedFields, type MutableUsage } from './body-fields.ts'
 import { type ClientApi, OPENAI_CONVENTIONS, type WholeAnswer } from './client-api.ts'
 import {
   arrayAt,
@@ -26,7 +25,6 @@ import { modelAt, neverStreamed } from './openai-embeddings.ts'
 import { unsupportedContent } from './parameters.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from './protocol.ts'
 import type { ToolUses } from './server-tools.ts'
-import { count, type MutableUsage } from './usage-fields.ts'
 import { parseAnswerObject, taskOf, wholeAnswers } from './whole-answers.ts'
 
 export interface RerankOptions {

@@ -2,8 +2,7 @@
  * Vectors of embeddings: as an event of the pipeline, and in the two forms of the wire, numbers and the base64 of 32-bit
  * floats (little-endian). Conversions are exact: every 32-bit float is a JSON number, and hosts print their own floats.
  */
-import type { ChatEvent, Usage } from '../domain/chat.ts'
-import type { Vector } from '../domain/task.ts'
+import type { ChatEvent, Usage, Vector } from '../domain/chat.ts'
 import { brokenAnswer } from './protocol.ts'
 
 const FIELD = 'embeddings'

@@ -1,6 +1,5 @@
 /** Protocols of requests whose answers are never streamed: embeddings and rankings. */
-import type { ChatRequest } from '../domain/chat.ts'
-import type { EmbeddingTask } from '../domain/task.ts'
+import type { ChatRequest, EmbeddingTask } from '../domain/chat.ts'
 import { isRecord, type Json, parseJson } from '../lib/json.ts'
 import type { ForwardedFields } from './body-fields.ts'
 import { unsupportedContent } from './parameters.ts'

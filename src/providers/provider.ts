@@ -2,10 +2,9 @@
  * A provider is data over a protocol: address, credentials, and differences from the protocol as options or functions in
  * the host's own file. It must not know HTTP clients or other providers.
  */
-import type { ChatRequest } from '../domain/chat.ts'
+import type { ChatRequest, Task } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
-import type { Task } from '../domain/task.ts'
 import { unsupportedParameter } from '../protocols/parameters.ts'
 import { ProviderError, type UpstreamProtocol } from '../protocols/protocol.ts'
 

@@ -2,8 +2,14 @@
  * Upper bound of the tokens of a prompt before it is sent: of every part and field, in time linear in its length. Formulas:
  * `token-bound.ts` and `prompt-media.ts`.
  */
-import type { ChatMessage, ChatRequest, ContentPart, FilePart } from '../chat.ts'
-import { type Task, tokenIdCount } from '../task.ts'
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type ContentPart,
+  type FilePart,
+  type Task,
+  tokenIdCount,
+} from '../chat.ts'
 import { type Media, type MediaRules, mediaOf, mediaRulesOf, UNKNOWN_MEDIA } from './prompt-media.ts'
 import { textTokenBound, tokenFamilyOf } from './token-bound.ts'
 

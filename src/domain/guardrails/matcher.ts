@@ -1,8 +1,14 @@
 /** Compiles rules about content to matchers. */
 import type { RE2JS } from 're2js'
 import { GatewayError } from '../errors.ts'
-import { type Match, merge, type Pattern, PII, SECRETS } from './patterns.ts'
-import { type GuardrailRule, type GuardrailSide, type NamedRule, PII_TYPES, type RegexRule } from './rule.ts'
+import {
+  type GuardrailRule,
+  type GuardrailSide,
+  type NamedRule,
+  PII_TYPES,
+  type PiiType,
+  type RegexRule,
+} from './rule.ts'
 
 export interface Matcher extends Pattern {
   readonly guardrail: string
@@ -158,4 +164,234 @@ export function maskText(matchers: readonly Matcher[], text: string, onMatch: (m
     from = end
   }
   return masked + text.slice(from)
+}
+
+// Built-in patterns of secrets and personal data. Every expression begins at the edge of a run of its characters and
+// has bounded repetitions, so that it takes linear time on any text.
+
+interface Match {
+  readonly start: number
+  readonly end: number
+}
+
+interface Pattern {
+  /** The replacement of a match. */
+  readonly mask: string
+  /** Returns the matches in order, without overlaps. */
+  find(text: string): readonly Match[]
+  /**
+   * Returns where the tail begins that further text may turn into a match or extend. Returns the length of `text` if
+   * there is none.
+   */
+  heldFrom(text: string): number
+}
+
+/** The longest tails that are withheld: of a JSON Web Token, and of an e-mail address. */
+const LONGEST_SECRET = 8192
+const LONGEST_EMAIL = 320
+
+const SECRET = new RegExp(
+  `(?<![A-Za-z0-9_-])(?:${[
+    'sk-[A-Za-z0-9_-]{20,250}', // OpenAI, Anthropic and hosts that copied the form
+    'tp_[A-Za-z0-9]{24,100}', // Turnpike
+    'gh[oprsu]_[A-Za-z0-9]{36,250}',
+    'github_pat_[A-Za-z0-9_]{22,250}',
+    'glpat-[A-Za-z0-9_-]{20,100}',
+    '(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])',
+    'AIza[A-Za-z0-9_-]{35}',
+    'xox[a-z]-[A-Za-z0-9-]{10,250}',
+    '[prs]k_(?:live|test)_[A-Za-z0-9]{16,250}',
+    'whsec_[A-Za-z0-9+/=]{24,100}',
+    'npm_[A-Za-z0-9]{36}',
+    'pypi-[A-Za-z0-9_-]{50,250}',
+    'hf_[A-Za-z0-9]{30,100}',
+    'SG\\.[A-Za-z0-9_-]{16,32}\\.[A-Za-z0-9_-]{16,64}',
+    'eyJ[A-Za-z0-9_-]{8,1024}\\.eyJ[A-Za-z0-9_-]{8,4096}\\.[A-Za-z0-9_-]{8,1024}', // a JSON Web Token
+  ].join('|')})`,
+  'g',
+)
+const KEY_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
+const KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
+/** The longest private key. Longer ones are masked up to this length. */
+const LONGEST_PRIVATE_KEY = 16_384
+/** The beginning of a private key at the end of a text, however short. */
+const KEY_BEGINNING = /-----(?:B(?:E(?:G(?:I(?:N[A-Z0-9 ]{0,60}-{0,5})?)?)?)?)?$/
+
+const SECRETS: Pattern = {
+  mask: '[SECRET]',
+  find: (text) => merge([...privateKeys(text), ...matches(SECRET, text)]),
+  heldFrom(text) {
+    const open = privateKeys(text).at(-1)
+    if (open !== undefined && open.end === text.length && open.end - open.start < LONGEST_PRIVATE_KEY) return open.start
+    const tail = tailOf(text, 80)
+    const beginning = KEY_BEGINNING.exec(tail)
+    const beginningAt = beginning === null ? text.length : text.length - tail.length + beginning.index
+    return Math.min(beginningAt, tokenTail(text, isSecretCharacter, LONGEST_SECRET))
+  },
+}
+
+/** Finds private keys. A key without an end extends as far as one may. */
+function privateKeys(text: string): readonly Match[] {
+  if (!text.includes('-----BEGIN ')) return NONE
+  const found: Match[] = []
+  KEY_BEGIN.lastIndex = 0
+  for (let begin = KEY_BEGIN.exec(text); begin !== null; begin = KEY_BEGIN.exec(text)) {
+    const limit = begin.index + LONGEST_PRIVATE_KEY
+    KEY_END.lastIndex = KEY_BEGIN.lastIndex
+    const ended = KEY_END.exec(text.length > limit ? text.slice(0, limit) : text)
+    const end = ended === null ? Math.min(text.length, limit) : ended.index + ended[0].length
+    found.push({ start: begin.index, end })
+    KEY_BEGIN.lastIndex = end
+  }
+  return found
+}
+
+const EMAIL = /(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}/g
+const PHONE =
+  /(?<![\w+])(?:\+\d{1,3}[ .-]?(?:\(\d{1,4}\)|\d{1,4})(?:[ .-]?\d{2,4}){1,4}|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}[.-]\d{3}[.-]\d{4})(?!\d)/g
+const CARD = /(?<![\d-])\d(?:[ -]?\d){12,18}(?!\d)/g
+const IBAN = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g
+const IBAN_BEGINNING = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}[A-Z0-9 ]{0,38}$/
+const SSN = /(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g
+const IPV4 = /(?<![\d.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\d.])/g
+/** The longest number with its separators that is withheld. */
+const LONGEST_NUMBER = 48
+
+const PII: Readonly<Record<PiiType, Pattern>> = {
+  email: {
+    mask: '[EMAIL]',
+    find: (text) => (text.includes('@') ? matches(EMAIL, text) : NONE),
+    heldFrom: (text) => tokenTail(text, isEmailCharacter, LONGEST_EMAIL),
+  },
+  phone: { mask: '[PHONE]', find: (text) => matches(PHONE, text).filter(hasPhoneDigits(text)), heldFrom: numberTail },
+  credit_card: {
+    mask: '[CREDIT_CARD]',
+    find: (text) => matches(CARD, text).filter(({ start, end }) => isCardNumber(text.slice(start, end))),
+    heldFrom: numberTail,
+  },
+  iban: {
+    mask: '[IBAN]',
+    find: (text) => matches(IBAN, text).filter(({ start, end }) => isIban(text.slice(start, end))),
+    heldFrom(text) {
+      const tail = tailOf(text, LONGEST_NUMBER)
+      const beginning = IBAN_BEGINNING.exec(tail)
+      if (beginning !== null) return text.length - tail.length + beginning.index
+      return tokenTail(text, isLetterOrDigit, LONGEST_NUMBER)
+    },
+  },
+  us_ssn: { mask: '[SSN]', find: (text) => matches(SSN, text), heldFrom: numberTail },
+  ip_address: { mask: '[IP_ADDRESS]', find: (text) => matches(IPV4, text), heldFrom: numberTail },
+}
+
+const NONE: readonly Match[] = []
+
+function matches(expression: RegExp, text: string): readonly Match[] {
+  const found: Match[] = []
+  expression.lastIndex = 0
+  for (let match = expression.exec(text); match !== null; match = expression.exec(text)) {
+    found.push({ start: match.index, end: match.index + match[0].length })
+  }
+  return found
+}
+
+/**
+ * Returns the items in order, with overlapping ones joined.
+ * @param join Receives two that overlap, the earlier one first.
+ */
+function merge<Item extends Match>(
+  found: readonly Item[],
+  join: (first: Item, second: Item) => Item = (first) => first,
+): readonly Item[] {
+  if (found.length < 2) return found
+  const merged: Item[] = []
+  for (const match of found.toSorted((one, other) => one.start - other.start)) {
+    const last = merged.at(-1)
+    if (last === undefined || match.start >= last.end) merged.push(match)
+    else merged[merged.length - 1] = { ...join(last, match), start: last.start, end: Math.max(last.end, match.end) }
+  }
+  return merged
+}
+
+function tailOf(text: string, length: number): string {
+  return text.length > length ? text.slice(-length) : text
+}
+
+function tokenTail(text: string, isPart: (code: number) => boolean, longest: number): number {
+  const least = Math.max(0, text.length - longest)
+  let at = text.length
+  while (at > least && isPart(text.charCodeAt(at - 1))) at -= 1
+  return at
+}
+
+/** Digits with what may separate them; from the first digit, `+` or bracket on. */
+function numberTail(text: string): number {
+  const least = Math.max(0, text.length - LONGEST_NUMBER)
+  let at = text.length
+  let first = text.length
+  while (at > least) {
+    const code = text.charCodeAt(at - 1)
+    const starts = isDigit(code) || code === PLUS || code === OPEN
+    if (!starts && code !== SPACE && code !== CLOSE && code !== DASH && code !== DOT) break
+    at -= 1
+    if (starts) first = at
+  }
+  return first
+}
+
+const SPACE = 32
+const OPEN = 40
+const CLOSE = 41
+const PLUS = 43
+const DASH = 45
+const DOT = 46
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57
+}
+
+function isLetterOrDigit(code: number): boolean {
+  return isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+}
+
+/** Letters, digits and `_ - . / + =`. */
+function isSecretCharacter(code: number): boolean {
+  return isLetterOrDigit(code) || code === 95 || (code >= 45 && code <= 47) || code === PLUS || code === 61
+}
+
+/** Letters, digits and `_ - . % + @`. */
+function isEmailCharacter(code: number): boolean {
+  return (
+    isLetterOrDigit(code) || code === 95 || code === DASH || code === DOT || code === 37 || code === PLUS || code === 64
+  )
+}
+
+function hasPhoneDigits(text: string) {
+  return ({ start, end }: Match): boolean => {
+    const digits = text.slice(start, end).replace(/\D/g, '').length
+    return digits >= 8 && digits <= 15 // E.164
+  }
+}
+
+/** The check digit of card numbers, ISO/IEC 7812-1. */
+function isCardNumber(text: string): boolean {
+  const digits = text.replace(/\D/g, '')
+  let sum = 0
+  for (let at = 0; at < digits.length; at++) {
+    const digit = Number(digits[digits.length - 1 - at])
+    const weighed = at % 2 === 0 ? digit : digit * 2
+    sum += weighed > 9 ? weighed - 9 : weighed
+  }
+  return sum % 10 === 0 && !/^(\d)\1*$/.test(digits)
+}
+
+/** The check digits of ISO 13616. */
+function isIban(text: string): boolean {
+  const plain = text.replaceAll(' ', '')
+  if (plain.length < 15 || plain.length > 34) return false
+  let remainder = 0
+  for (const character of plain.slice(4) + plain.slice(0, 4)) {
+    const value = Number.parseInt(character, 36)
+    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97
+  }
+  return remainder === 1
 }

@@ -6,7 +6,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
-import { createLastUsed } from '../../db/last-used.ts'
 import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { activeCapture } from '../../domain/capture/settings.ts'
@@ -31,6 +30,7 @@ import { type AddressRange, includesAddress, parseAddressRange } from '../../lib
 import {
   type CacheSource,
   createCredentialCache,
+  createLastUsed,
   type EndedIds,
   MAX_NEGATIVE_ENTRIES,
   type RowIds,

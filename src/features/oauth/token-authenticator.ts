@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
-import { createLastUsed } from '../../db/last-used.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { teamRolesOf } from '../../db/shared-queries.ts'
 import { activeCapture } from '../../domain/capture/settings.ts'
@@ -10,7 +9,13 @@ import { storedPolicies } from '../../domain/data-policy.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { DeviceId, KeyId } from '../../domain/ids.ts'
-import { type CacheSource, createCredentialCache, includesOwner, MAX_NEGATIVE_ENTRIES } from '../credential-cache.ts'
+import {
+  type CacheSource,
+  createCredentialCache,
+  createLastUsed,
+  includesOwner,
+  MAX_NEGATIVE_ENTRIES,
+} from '../credential-cache.ts'
 import { DATABASE_TIME, type DatabaseTime, readTime } from './authority.ts'
 import { inRole, readScopes } from './scopes.ts'
 import { accessForm } from './tokens.ts'

@@ -4,7 +4,7 @@
  * concurrency limit.
  */
 import type { AccountCredential, AccountCredentials } from '../../domain/account-credential.ts'
-import type { UpstreamProvider } from '../upstream/registry.ts'
+import type { UpstreamProvider } from '../upstream/transport.ts'
 import {
   type Candidate,
   type CandidateList,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deployment, healthOf, modelOf, playNetwork, upstreamOf } from '../../../test/support/ledger/data-plane.ts'
-import type { UpstreamProvider } from '../upstream/registry.ts'
+import type { UpstreamProvider } from '../upstream/transport.ts'
 import { candidatesOf } from './candidates.ts'
 import { deploymentOf } from './health.ts'
 

@@ -11,14 +11,21 @@ import type { NanoUsd } from '../../domain/money.ts'
 import type { DeploymentStatus, ProviderStatus } from '../../domain/provider-status.ts'
 import { createLruCache } from '../../lib/collections.ts'
 import { trimEndOf } from '../../lib/text.ts'
-import type { ConfiguredProvider, Target, UpstreamProvider } from '../upstream/registry.ts'
+import type { ConfiguredProvider, Target, UpstreamProvider } from '../upstream/transport.ts'
 import { createOutputMeasure, type OutputMeasure } from '../usage/hidden-reasoning.ts'
 import { type Affinity, createAffinity, MAX_REMEMBERED, type PromptPrefix } from './affinity.ts'
-import { type Breaker, type BreakerSettings, breakerState, createBreaker } from './breaker.ts'
-import { type ConcurrencyLimiter, createConcurrencyLimiter } from './concurrency-limiter.ts'
+import {
+  type Breaker,
+  type BreakerSettings,
+  breakerState,
+  type ConcurrencyLimiter,
+  createBreaker,
+  createConcurrencyLimiter,
+  createRetryBudget,
+  type RetryBudget,
+} from './breaker.ts'
 import { type CredentialHealth, createCredentialHealth } from './credentials.ts'
 import { createMeasurements, type Measurements } from './measurements.ts'
-import { createRetryBudget, type RetryBudget } from './retry-budget.ts'
 
 export interface RoutingSettings {
   /** The retries at a provider, as a share of its requests. */

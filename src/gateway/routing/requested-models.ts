@@ -3,7 +3,15 @@
  * receives it. Models that lack a required capability are excluded unless that excludes all.
  */
 import { hash } from 'node:crypto'
-import type { ChatRequest, ContentPart, ProviderPreferences, RequestedSort } from '../../domain/chat.ts'
+import {
+  type ChatRequest,
+  type ContentPart,
+  inputCount,
+  type ProviderPreferences,
+  type RequestedSort,
+  type Task,
+  textParam,
+} from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import {
@@ -16,7 +24,6 @@ import {
   wrongKind,
 } from '../../domain/model.ts'
 import type { Price } from '../../domain/price/tariff.ts'
-import { inputCount, type Task, textParam } from '../../domain/task.ts'
 import { withoutUnpricedTools } from '../../protocols/server-tools.ts'
 import { promptPrefixOf } from './affinity.ts'
 import { type CandidateInput, candidatesOf, labelOf, spread, withMember } from './candidates.ts'

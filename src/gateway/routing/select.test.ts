@@ -27,8 +27,8 @@ import type { Deployment } from '../../domain/model.ts'
 import type { ProviderStatus } from '../../domain/provider-status.ts'
 import type { UpstreamCall } from '../../providers/provider.ts'
 import { createGateway } from '../pipeline.ts'
-import type { UpstreamProvider } from '../upstream/registry.ts'
-import { MAX_WAITING_OF_ACCOUNT } from './concurrency-limiter.ts'
+import type { UpstreamProvider } from '../upstream/transport.ts'
+import { MAX_WAITING_OF_ACCOUNT } from './breaker.ts'
 import type { RoutingSettings } from './health.ts'
 
 const USUAL: RoutingSettings = { retryBudget: 0.2, breaker: { failures: 5, openMs: 30_000 } }

@@ -8,11 +8,10 @@ import type { Model } from '../../domain/model.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import { type Cancellation, isCancelled, pause, unlessCancelled } from '../cancellation.ts'
 import { fallbackReason, isAboutRequest, isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
-import { type Role, roleNow } from './breaker.ts'
+import { earn, mayRepeat, type Role, roleNow, spend } from './breaker.ts'
 import { calledText, freeTarget, isCooling, skippedText, skipReason, spreads, withMember } from './candidates.ts'
 import { type Cooldown, cooldownOf, isAboutCredential, mayTry, TRY_EVERY_MS } from './credentials.ts'
 import type { Candidate, ChoiceReason, Health, KeyedTarget, Route, RoutingSettings, SkipReason } from './health.ts'
-import { earn, mayRepeat, spend } from './retry-budget.ts'
 import { beginAttempt, type RunningAttempt } from './running-attempt.ts'
 
 /** The part of a request that routing needs. */

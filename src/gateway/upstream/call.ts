@@ -17,8 +17,7 @@ import {
 } from '../../protocols/protocol.ts'
 import { protocolOf, type UpstreamExchange, type UpstreamHead } from '../../providers/provider.ts'
 import { CUT_MESSAGE, failed, nameFailure, type TimeoutKind, TOO_LARGE_MESSAGE, UNFINISHED_MESSAGE } from './failure.ts'
-import type { Target, UpstreamTimeouts } from './registry.ts'
-import { discardBody, readBodyStart, readBodyText } from './transport.ts'
+import { discardBody, readBodyStart, readBodyText, type Target, type UpstreamTimeouts } from './transport.ts'
 
 /** Joins base URL and path. A version at the end of the base URL and at the beginning of the path counts once. */
 function joinUrl(baseUrl: string, path: string): string {

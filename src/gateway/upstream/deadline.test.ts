@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { type Deadline, startDeadline } from './call.ts'
-import type { UpstreamTimeouts } from './registry.ts'
+import type { UpstreamTimeouts } from './transport.ts'
 
 interface Watched {
   readonly deadline: Deadline

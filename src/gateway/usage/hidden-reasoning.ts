@@ -4,9 +4,8 @@
  * visible text, else the elapsed time.
  */
 import { isKnownModel, tokenFamilyOf } from '../../domain/bounds/token-bound.ts'
-import type { ChatRequest } from '../../domain/chat.ts'
+import { type ChatRequest, generatesText } from '../../domain/chat.ts'
 import type { Model } from '../../domain/model.ts'
-import { generatesText } from '../../domain/task.ts'
 import { isRecord } from '../../lib/json.ts'
 import { readThinking } from '../../protocols/parameters.ts'
 import type { Provider } from '../../providers/provider.ts'

@@ -7,10 +7,10 @@
  */
 import type { ChatEvent, FinishReason, NativeEvent, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { count, firstToolUses, type MutableUsage, putSome, putToolUses, serviceTierOf } from '../body-fields.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
 import { brokenAnswer, ProviderError } from '../protocol.ts'
 import { addCitation, type UrlCitation } from '../server-tools.ts'
-import { count, firstToolUses, type MutableUsage, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 

@@ -6,15 +6,13 @@
  * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html,
  * https://docs.aws.amazon.com/bedrock/latest/userguide/rerank-supported.html
  */
-import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
+import type { ChatEvent, ChatRequest, EmbeddingTask } from '../../domain/chat.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import type { EmbeddingTask } from '../../domain/task.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
-import { type Fields, forwardedFields } from '../body-fields.ts'
+import { count, type Fields, forwardedFields } from '../body-fields.ts'
 import { unsupportedParameter } from '../parameters.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from '../protocol.ts'
 import { rerank } from '../rerank.ts'
-import { count } from '../usage-fields.ts'
 import { vectorEvents } from '../vectors.ts'
 import { parseAnswerObject, taskOf, textInputs, wholeAnswers } from '../whole-answers.ts'
 import { failureOf, parseError } from './errors.ts'

@@ -8,10 +8,10 @@
 import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { citationEvent, citePages, nativeEvent } from '../anthropic-messages/response.ts'
+import { count, type MutableUsage, putSome, serviceTierOf } from '../body-fields.ts'
 import { ANSWER_TOOL } from '../conversation.ts'
 import { brokenAnswer, ProviderError } from '../protocol.ts'
 import type { UrlCitation } from '../server-tools.ts'
-import { count, type MutableUsage, putSome, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, renderContext } from './context.ts'
 import { failureOf } from './errors.ts'
 

@@ -5,12 +5,10 @@
  * Sources, read 2026-11-24: https://ai.google.dev/api/embeddings,
  * https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api
  */
-import type { ChatEvent, ChatRequest } from '../../domain/chat.ts'
-import type { EmbeddingTask } from '../../domain/task.ts'
+import type { ChatEvent, ChatRequest, EmbeddingTask } from '../../domain/chat.ts'
 import { isRecord } from '../../lib/json.ts'
-import { type Fields, forwardedFields } from '../body-fields.ts'
+import { count, type Fields, forwardedFields } from '../body-fields.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from '../protocol.ts'
-import { count } from '../usage-fields.ts'
 import { vectorEvents } from '../vectors.ts'
 import { parseAnswerObject, taskOf, textInputs, wholeAnswers } from '../whole-answers.ts'
 import { failureOf, parseError } from './errors.ts'

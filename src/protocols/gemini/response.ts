@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto'
 import type { FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { count, type MutableUsage, put, putSome, serviceTierOf } from '../body-fields.ts'
 import { brokenAnswer } from '../protocol.ts'
-import { count, type MutableUsage, put, putSome, serviceTierOf } from '../usage-fields.ts'
 
 const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',

@@ -8,8 +8,8 @@
  */
 import type { ChatEvent, FinishReason, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { count, type MutableUsage, put, putSome, putToolUses, serviceTierOf } from '../body-fields.ts'
 import { brokenAnswer, ProviderError } from '../protocol.ts'
-import { count, type MutableUsage, put, putSome, putToolUses, serviceTierOf } from '../usage-fields.ts'
 import { failureOf } from './errors.ts'
 
 /**

@@ -6,9 +6,9 @@
  */
 import type { ChatEvent, NativeEvent, ToolCallEvent, Usage } from '../../domain/chat.ts'
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
+import { count, type MutableUsage, put, putSome, serviceTierOf } from '../body-fields.ts'
 import { argumentsText, generatedCallId, hasError } from '../openai-chat/response.ts'
 import { brokenAnswer } from '../protocol.ts'
-import { count, type MutableUsage, put, putSome, serviceTierOf } from '../usage-fields.ts'
 import { type ContextEntry, readReasoning, renderContext } from './context.ts'
 import { failureIn } from './errors.ts'
 

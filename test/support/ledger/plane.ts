@@ -7,7 +7,7 @@ import type { Model } from '../../../src/domain/model.ts'
 import type { Incoming } from '../../../src/gateway/admit.ts'
 import { createGateway, type Gateway } from '../../../src/gateway/pipeline.ts'
 import type { ResumableStreams } from '../../../src/gateway/resumable/registry.ts'
-import type { UpstreamProvider } from '../../../src/gateway/upstream/registry.ts'
+import type { UpstreamProvider } from '../../../src/gateway/upstream/transport.ts'
 import { openaiChat } from '../../../src/protocols/openai-chat/index.ts'
 import { frame, textChunks } from '../providers/answers.ts'
 import {
