@@ -96,7 +96,7 @@ export function repeatedIds(rows: readonly LimitRow[]): string[] {
 
 /** Constants that are no limits: retries of transactions, ranges of numbers, sizes of batches. */
 const NO_LIMITS: ReadonlySet<string> = new Set([
-  'src/db/move/tables.ts',
+  'src/db/move/move.ts',
   'src/features/credit/ledger/postgres/store.ts',
   'src/features/credit/ledger/sqlite/program.ts',
   'src/features/idempotency/rows.ts',

@@ -24,7 +24,7 @@ import {
 } from '../features/agents/worker/jobs.ts'
 import { tidyWorkspaces } from '../features/agents/worker/workspace.ts'
 import type { FeatureDeps, RecordEvent, WriteAudit } from '../features/deps.ts'
-import { onceInTransaction } from '../features/idempotency/once-in-transaction.ts'
+import { onceInTransaction } from '../features/idempotency/idempotency.ts'
 import type { Gateway } from '../gateway/pipeline.ts'
 import type { Authenticate, InTeam } from '../http/caller.ts'
 import { createEventStreams } from '../http/event-stream.ts'

@@ -6,9 +6,12 @@ import type { OpenedDatabase } from '../db/database.ts'
 import { createSealer } from '../db/sealed.ts'
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
 import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
-import { createAccountCredentials } from '../features/provider-credentials/account-credentials.ts'
 import { providerCredentialsRoutes } from '../features/provider-credentials/routes.ts'
-import { resealJobs, watchCredentialStatuses } from '../features/provider-credentials/store.ts'
+import {
+  createAccountCredentials,
+  resealJobs,
+  watchCredentialStatuses,
+} from '../features/provider-credentials/store.ts'
 import { probeProvider } from '../gateway/upstream/probe.ts'
 import type { JobKind } from '../jobs/job.ts'
 import { noCredential } from '../providers/provider.ts'

@@ -36,7 +36,7 @@ import {
   splitResponse,
   withId,
 } from '../protocols/openai-responses/client/stored.ts'
-import { responseOfItem } from '../protocols/openai-responses/item-ids.ts'
+import { responseOfItem } from '../protocols/openai-responses/context.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Runtime } from './runtime.ts'
 

@@ -2,7 +2,7 @@
  * What a start prints: the banner, with addresses, providers, files, and how to sign in, reload and stop; or why it
  * failed.
  */
-import type { ProviderSummary } from '../app/provider-list.ts'
+import type { ProviderSummary } from '../app/providers.ts'
 import type { Config } from '../config/schema.ts'
 import { DatabaseError } from '../db/failure.ts'
 import { databaseFile } from '../db/open.ts'

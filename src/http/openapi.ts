@@ -5,10 +5,16 @@ import fastifySwagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { ChatCompletion, ChatCompletionRequest, ErrorBody } from './chat-route.ts'
-import { CompletionsRequest, TextCompletion } from './completions-route.ts'
 import { Message, MessagesError, MessagesRequest } from './messages-route.ts'
 import { ResponseResource, ResponsesRequest } from './responses-route.ts'
-import { Embeddings, EmbeddingsRequest, Ranking, RerankRequest } from './retrieval-routes.ts'
+import {
+  CompletionsRequest,
+  Embeddings,
+  EmbeddingsRequest,
+  Ranking,
+  RerankRequest,
+  TextCompletion,
+} from './task-routes.ts'
 
 interface OpenApiInput {
   readonly version: string

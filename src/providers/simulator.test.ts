@@ -7,9 +7,8 @@ import * as z from 'zod'
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
 import { createSseDecoder } from '../protocols/framing.ts'
 import type { Frame } from '../protocols/protocol.ts'
-import { DIRECTIVE_NAMES } from './simulator/directives.ts'
-import { countTokens, tokensOf } from './simulator/request.ts'
-import { exampleOf } from './simulator/schema-example.ts'
+import { exampleOf } from './simulator/answer.ts'
+import { countTokens, DIRECTIVE_NAMES, tokensOf } from './simulator/request.ts'
 import { simulator, simulatorTransport } from './simulator.ts'
 
 type Json = Record<string, unknown>

@@ -1,4 +1,6 @@
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
+import type { Database } from '../../db/schema/schema.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type {
   IdempotencyPort,
@@ -10,10 +12,11 @@ import type {
 } from '../../domain/credit.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { fingerprintOf } from '../../domain/json-body.ts'
-import type { FeatureDeps } from '../deps.ts'
+import type { FeatureDeps, OnceInTransaction } from '../deps.ts'
 import { type BeginContext, type BeginRequest, type BeginResult, beginIdempotent } from './begin.ts'
 import {
   type ErrorFormat,
+  keyReused,
   lostAnswer,
   OWN_ERRORS,
   resultTooLarge,
@@ -23,9 +26,12 @@ import {
 } from './refusals.ts'
 import {
   type Claim,
+  claimStatement,
   createKeyRelease,
   createLeaseRenewal,
   createStatementQueue,
+  endStatement,
+  findKey,
   findKeyOfSubject,
   type KeyRelease,
 } from './rows.ts'
@@ -268,4 +274,47 @@ function waitFor(running: RunningKey, patienceMs: number): Promise<Ended | undef
 /** Includes the body: a request with another body must not wait for this answer. No part can contain a line feed. */
 function nameOf({ accountId, endpoint, key, fingerprint }: Claim): string {
   return `${accountId}\n${endpoint}\n${key}\n${Buffer.from(fingerprint).toString('latin1')}`
+}
+
+// Idempotency of work in a single transaction: the key's row is written in it, so it needs no lease, and a crash leaves
+// nothing to settle.
+
+export interface OnceInput {
+  readonly db: Kysely<Database>
+  /** Of this process. */
+  readonly instanceId: string
+}
+
+export function onceInTransaction({ db, instanceId }: OnceInput): OnceInTransaction {
+  return ({ key, ...request }, work) =>
+    db.transaction().execute(async (inside) => {
+      if (key === undefined) return { answer: await work(inside), isReplay: false }
+      const claim: Claim = { ...request, key, fingerprint: fingerprintOf(request) }
+      // A concurrent request waits here for the end of the first one's transaction.
+      const answer = await takeKey(inside, claim, instanceId)
+      if (answer !== undefined) return { answer, isReplay: true }
+      const given = await work(inside)
+      await run(inside, endStatement(inside, claim, { state: 'kept', answer: given }))
+      return { answer: given, isReplay: false }
+    })
+}
+
+/** @returns The earlier answer; undefined: the claim owns the key. */
+async function takeKey(
+  inside: Transaction<Database>,
+  claim: Claim,
+  instanceId: string,
+): Promise<SavedAnswer | undefined> {
+  await run(inside, claimStatement(inside, claim, { instanceId, leaseMs: 0, lapsed: undefined }))
+  const row = await findKey(inside, claim)
+  if (row === undefined) throw stillRunning()
+  if (row.subject_id === claim.subjectId) return undefined
+  if (Buffer.compare(row.fingerprint, claim.fingerprint) !== 0) throw keyReused()
+  if (row.state === 'running') throw stillRunning()
+  if (row.status === null || row.headers === null || row.body === null) throw resultTooLarge()
+  return { status: row.status, headers: JSON.parse(row.headers), body: row.body }
+}
+
+async function run(inside: Transaction<Database>, { sql, parameters }: BatchStatement): Promise<void> {
+  await inside.executeQuery(CompiledQuery.raw(sql, [...parameters]))
 }

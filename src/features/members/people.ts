@@ -29,8 +29,13 @@ import {
   type Person,
   putMember,
 } from './queries.ts'
-import { accountsTrusting, type ProvisionedAccounts, provisionedPerson } from './scim/arrival.ts'
-import { applyGroups, type TeamMembers } from './scim/provision.ts'
+import {
+  accountsTrusting,
+  applyGroups,
+  type ProvisionedAccounts,
+  provisionedPerson,
+  type TeamMembers,
+} from './scim/provision.ts'
 import { findUser } from './scim/store.ts'
 
 const MAX_MEMBERS = 10_000

@@ -12,9 +12,15 @@ import {
 } from 'openid-client'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
 import { trimEndOf } from '../../lib/text.ts'
-import { readEmail, readName } from './claims.ts'
 import { SignInError, toSignInError } from './failure.ts'
-import { type IdentityProvider, noRequests, type ProviderDeps, type ProviderSettings } from './provider.ts'
+import {
+  type IdentityProvider,
+  noRequests,
+  type ProviderDeps,
+  type ProviderSettings,
+  readEmail,
+  readName,
+} from './provider.ts'
 import type { RoundTrip } from './round-trip.ts'
 
 const GITHUB = 'https://github.com'

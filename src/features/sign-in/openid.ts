@@ -19,14 +19,17 @@ import {
   setJwksCache,
 } from 'openid-client'
 import type { VouchedIdentity } from '../../domain/identity/sign-in.ts'
-import { type Claims, groupsIn, mayAnyDomain, vouchedIdentity } from './claims.ts'
 import { SignInError, toSignInError } from './failure.ts'
 import {
+  type Claims,
+  groupsIn,
   type IdentityProvider,
+  mayAnyDomain,
   noRequests,
   type Outbound,
   type ProviderDeps,
   type ProviderSettings,
+  vouchedIdentity,
 } from './provider.ts'
 import type { RoundTrip } from './round-trip.ts'
 

@@ -11,13 +11,13 @@ import { originOfRequest } from '../../http/request-origin.ts'
 import { createLruCache, type LruCache } from '../../lib/collections.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
-import { domainRefusal } from './claims.ts'
 import { type OutcomeKind, outcomeOf, SignInError } from './failure.ts'
 import { githubProvider } from './github.ts'
 import { invitationToken, localPath } from './local-path.ts'
 import { openidProvider } from './openid.ts'
 import {
   createOutbound,
+  domainRefusal,
   type IdentityProvider,
   type OutboundLimits,
   type ProviderDeps,

@@ -6,9 +6,16 @@ import { temporaryDatabase } from '../../../test/support/database.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import type { CompletionRecord } from '../../domain/completion.ts'
 import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
-import { dimensionRows, groupDimensions } from './dimension-report.ts'
 import { dimensionSumsJobs, sumCompletions } from './dimension-sums.ts'
-import { type Dimension, type DimensionFilter, MAX_GROUPS, parseDimensions, sumDimensions } from './dimensions.ts'
+import {
+  type Dimension,
+  type DimensionFilter,
+  dimensionRows,
+  groupDimensions,
+  MAX_GROUPS,
+  parseDimensions,
+  sumDimensions,
+} from './dimensions.ts'
 import { focusRows } from './focus.ts'
 
 const A = 'acc_a' as AccountId

@@ -11,7 +11,7 @@ import { COMPLETION_CHANNEL, type CompletionRecord, type CompletionSignal } from
 import type { AccountId } from '../../domain/ids.ts'
 import { callerOf } from '../../http/caller.ts'
 import { deleteTraces } from '../retention/jobs.ts'
-import { addPerformance, startPerformanceRecorder } from './performance-recorder.ts'
+import { addPerformance, startPerformanceRecorder } from './performance.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
 import { usageRoutes } from './routes.ts'
 

@@ -3,7 +3,7 @@ import type { Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import type { AccountId, KeyId } from '../../domain/ids.ts'
 import type { Model } from '../../domain/model.ts'
-import type { NanoUsd } from '../../domain/money.ts'
+import { type NanoUsd, usdNumber } from '../../domain/money.ts'
 import { storePrice } from '../../domain/price/price.ts'
 import type { Period } from '../../http/period.ts'
 import { DAY_MS, HOUR_MS, idsBornIn, NEVER, splitPeriod } from './period.ts'
@@ -192,4 +192,38 @@ export function toCounts(row: CountColumns): Counts {
   const { prompt_tokens: promptTokens, completion_tokens: completionTokens, cost_nano_usd: costNanoUsd } = row
   const { requests, margin_nano_usd: marginNanoUsd } = row
   return { requests: Number(requests), promptTokens, completionTokens, costNanoUsd, marginNanoUsd }
+}
+
+// Sums of completions: added up, and in JSON.
+
+export const NOTHING: Counts = { requests: 0, promptTokens: 0, completionTokens: 0, costNanoUsd: 0n, marginNanoUsd: 0n }
+
+export function plus(one: Counts, other: Counts): Counts {
+  return {
+    requests: one.requests + other.requests,
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+    costNanoUsd: one.costNanoUsd + other.costNanoUsd,
+    marginNanoUsd: one.marginNanoUsd + other.marginNanoUsd,
+  }
+}
+
+export function minus(one: Counts, other: Counts): Counts {
+  return {
+    requests: one.requests - other.requests,
+    promptTokens: one.promptTokens - other.promptTokens,
+    completionTokens: one.completionTokens - other.completionTokens,
+    costNanoUsd: one.costNanoUsd - other.costNanoUsd,
+    marginNanoUsd: one.marginNanoUsd - other.marginNanoUsd,
+  }
+}
+
+/** @param isOperator Whether the margin is shown. */
+export function renderCounts(sum: Counts, isOperator = false) {
+  const counts = { tokens: tokensOf(sum), requests: sum.requests, cost_usd: usdNumber(sum.costNanoUsd) }
+  return isOperator ? { ...counts, margin_usd: usdNumber(sum.marginNanoUsd) } : counts
+}
+
+export function tokensOf({ promptTokens, completionTokens }: Counts): number {
+  return promptTokens + completionTokens
 }

@@ -10,11 +10,19 @@ import { type Period, timeParameter } from '../../http/period.ts'
 import { isoTime, nullable, oneOf, usd } from '../../http/wire-fields.ts'
 import { type CsvField, harmlessText } from '../../lib/table.ts'
 import type { AgentSum } from './agent-sums.ts'
-import { NOTHING, plus, renderCounts, tokensOf } from './counts.ts'
-import { DIMENSION_FILTERS } from './dimension-report.ts'
+import { DIMENSION_FILTERS } from './dimensions.ts'
 import type { Names } from './names.ts'
 import { DAY_MS, HOUR_MS } from './period.ts'
-import type { Counts, Dimension, Interval, UsageSum } from './queries.ts'
+import {
+  type Counts,
+  type Dimension,
+  type Interval,
+  NOTHING,
+  plus,
+  renderCounts,
+  tokensOf,
+  type UsageSum,
+} from './queries.ts'
 
 export interface Sum extends Counts {
   /** Of what: a model's ID or kind, a day as `2026-01-31`, the ID of a key, agent or account, or `all`. */

@@ -19,16 +19,17 @@ import {
   dimensionRows,
   groupDimensions,
   hasDimensionFilter,
+  parseDimensions,
   readDimensionFilter,
   renderDimensionGroups,
-} from './dimension-report.ts'
-import { parseDimensions, sumDimensions } from './dimensions.ts'
+  sumDimensions,
+} from './dimensions.ts'
 import { focusRows } from './focus.ts'
 import { type Names, namesOfAccounts, namesOfAgents, namesOfKeys } from './names.ts'
 import { performanceRoutes } from './performance.ts'
 import { monthOf } from './period.ts'
 import { sumUsage } from './queries.ts'
-import { rejectionRoutes } from './rejections/routes.ts'
+import { rejectionRoutes } from './rejections.ts'
 import {
   ALL,
   buildReport,

@@ -8,8 +8,8 @@
 import type { ChatEvent, ChatRequest, EmbeddingTask } from '../../domain/chat.ts'
 import { isRecord } from '../../lib/json.ts'
 import { count, type Fields, forwardedFields } from '../body-fields.ts'
+import { vectorEvents } from '../openai-embeddings.ts'
 import { brokenAnswer, type RenderTarget, type UpstreamProtocol, type WireRequest } from '../protocol.ts'
-import { vectorEvents } from '../vectors.ts'
 import { parseAnswerObject, taskOf, textInputs, wholeAnswers } from '../whole-answers.ts'
 import { failureOf, parseError } from './errors.ts'
 

@@ -2,13 +2,13 @@
 import { isRecord, type Json, parseJson, textOf } from '../../lib/json.ts'
 import { hasError } from '../openai-chat/response.ts'
 import { brokenAnswer, type Frame, MAX_WAITING_CALLS, type StreamParser } from '../protocol.ts'
-import { failureIn } from './errors.ts'
 import {
   announce,
   completeItem,
   emitArguments,
   emitUsage,
   endResponse,
+  failureIn,
   type ItemProgress,
   newItem,
   newOutput,

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { UpstreamExchange, UpstreamHead } from '../provider.ts'
 import { type Answer, type AnswerChoice, type AnswerUsage, composeAnswer } from './answer.ts'
-import { type BreakOff, DirectiveError } from './directives.ts'
-import { readRequest, type SimulatorRequest } from './request.ts'
+import { type BreakOff, DirectiveError, readRequest, type SimulatorRequest } from './request.ts'
 
 const PACE_MS = 20
 /** A whole answer takes no longer than this, unless the prompt asks for it. */

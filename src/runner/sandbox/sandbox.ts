@@ -7,14 +7,13 @@ import { randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
-import { type ConfinedRun, runConfined } from './confined.ts'
+import { type ConfinedRun, type ProcessResult, runConfined, supervise } from './confined.ts'
 import { type EgressOptions, type EgressProxy, FORWARDER_PORT, forwarderTo, openEgressProxy } from './egress.ts'
 import { type SystemUser, sandboxUser } from './folders.ts'
 import type { ReadOnlyPath } from './launch.ts'
 import { type Cgroups, MAX_COMMAND_BYTES, SANDBOX_LIMITS, type SandboxLimits } from './limits.ts'
 import { createDiskGauge } from './resource-monitor.ts'
 import { sandboxFilter } from './seccomp.ts'
-import { type ProcessResult, supervise } from './supervise.ts'
 
 export interface SandboxOptions {
   /** `none` runs commands without isolation. */

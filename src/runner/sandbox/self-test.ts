@@ -5,11 +5,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SandboxFailedError } from './confined.ts'
+import { type ProcessResult, SandboxFailedError } from './confined.ts'
 import { makeWorkspace } from './folders.ts'
 import type { Cgroups } from './limits.ts'
 import { createSandbox } from './sandbox.ts'
-import type { ProcessResult } from './supervise.ts'
 
 export type SelfTestResult =
   | { readonly ok: true }

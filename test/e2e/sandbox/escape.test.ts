@@ -18,8 +18,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { SandboxFailedError } from '../../../src/runner/sandbox/confined.ts'
-import type { ProcessResult } from '../../../src/runner/sandbox/supervise.ts'
+import { type ProcessResult, SandboxFailedError } from '../../../src/runner/sandbox/confined.ts'
 import { testSandbox } from '../../support/agents/sandbox-kit.ts'
 
 /** All that is said to be readable by a command, in one stream. */

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findTool } from '../../../scripts/kit/machine-tools.ts'
+import type { ProcessResult } from '../../../src/runner/sandbox/confined.ts'
 import { makeWorkspace } from '../../../src/runner/sandbox/folders.ts'
 import type { SandboxLimits } from '../../../src/runner/sandbox/limits.ts'
 import { type Command, createSandbox, type Sandbox, type SandboxOptions } from '../../../src/runner/sandbox/sandbox.ts'
-import type { ProcessResult } from '../../../src/runner/sandbox/supervise.ts'
 
 for (const tool of ['bubblewrap', 'perl'] as const) findTool(tool)
 

@@ -11,7 +11,7 @@ import {
 import { createLedgerStore } from '../../../src/features/credit/ledger/store.ts'
 import type { PlanTerms, Unit } from '../../../src/features/credit/ledger/unit.ts'
 import { insertContent } from '../../../src/features/usage/content/store.ts'
-import { addPerformance } from '../../../src/features/usage/performance-recorder.ts'
+import { addPerformance } from '../../../src/features/usage/performance.ts'
 
 let serial = 0
 

@@ -10,8 +10,7 @@ import { RUN_JOB } from '../lifecycle.ts'
 import { endRun, failure, START_DEADLINE_MS } from '../run.ts'
 import { listOverdueRuns, type Run } from '../store.ts'
 import type { WorkerDeps } from './deps.ts'
-import { correctCostLater, costJobs } from './run-cost.ts'
-import { runHandler } from './run-job.ts'
+import { correctCostLater, costJobs, runHandler } from './run-job.ts'
 
 const RUN_RETRY_MS = 1_000
 

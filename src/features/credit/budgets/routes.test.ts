@@ -7,10 +7,9 @@ import type { AccountId } from '../../../domain/ids.ts'
 import { callerOf } from '../../../http/caller.ts'
 import { auditWriter } from '../../audit/log.ts'
 import { createKey, FULL_ACCESS } from '../../keys/queries.ts'
-import { readFills } from './levels.ts'
 import { alertEndedRaises } from './raises.ts'
 import { budgetsRoutes } from './routes.ts'
-import { createBudgets } from './store.ts'
+import { createBudgets, readFills } from './store.ts'
 
 const HOUR_MS = 3_600_000
 /** The time of a fixture's clock. */

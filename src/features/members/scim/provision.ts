@@ -2,15 +2,25 @@
  * Provisioning: what an identity provider says of people and groups becomes members of the account, their roles, and who is
  * in its teams. Each change is one transaction with the account's members locked.
  */
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { disableWebhooksOf } from '../../../db/lineage.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { ROLES, type Role, TEAM_ROLES, type TeamRole } from '../../../domain/identity/caller.ts'
+import type { VouchedIdentity } from '../../../domain/identity/sign-in.ts'
 import type { AccountId, GroupId, TeamId, UserId } from '../../../domain/ids.ts'
 import type { Requester } from '../../../http/request-origin.ts'
 import { isRecord } from '../../../lib/json.ts'
 import type { EraseContent, FeatureDeps, WriteAudit } from '../../deps.ts'
-import { createPerson, findMember, hasOtherOwner, lockMembers, putMember, removeMember, setRole } from '../queries.ts'
+import {
+  createPerson,
+  findMember,
+  hasOtherOwner,
+  type KnownPerson,
+  lockMembers,
+  putMember,
+  removeMember,
+  setRole,
+} from '../queries.ts'
 import { attributeOf, emailOf, listOf, nameOf, type Resource, readActive, ScimError, textAt } from './resource.ts'
 import {
   deleteGroup,
@@ -352,4 +362,54 @@ function requireText(resource: Resource, name: string): string {
 /** The same for another account's and for an unknown ID. */
 export function unknownResource(kind: 'user' | 'group'): ScimError {
   return new ScimError(404, `No ${kind} has this ID.`)
+}
+
+// The first sign-in of somebody whom an identity provider has provisioned by SCIM.
+
+/** Accounts whose provisioned people sign in with an issuer; undefined: the configuration names none. */
+export type ProvisionedAccounts = (issuer: string) => ReadonlySet<string> | undefined
+
+/** Accounts that provisioned one address and are looked at. */
+const MOST_ACCOUNTS = 100
+
+/**
+ * Finds the person that was provisioned with a verified address, and that nobody has signed in as. An account can provision
+ * any address: what it provisions counts only where the operator trusts it with people of this issuer, or where the
+ * installation has no other account. Undefined where several such accounts provisioned the address: none is preferred.
+ */
+export async function provisionedPerson(
+  db: Kysely<Database>,
+  { issuer, email, emailVerified }: Pick<VouchedIdentity, 'issuer' | 'email' | 'emailVerified'>,
+  accountsOf: ProvisionedAccounts,
+): Promise<KnownPerson | undefined> {
+  if (!emailVerified) return undefined
+  const trusted = await accountsTrusting(db, issuer, accountsOf)
+  const rows = await db
+    .selectFrom('scim_user')
+    .innerJoin('person', 'person.id', 'scim_user.user_id')
+    .leftJoin('identity', 'identity.user_id', 'scim_user.user_id')
+    .select(['scim_user.account_id', 'person.id as userId', 'person.email', 'person.name', 'person.disabled_at'])
+    .where('scim_user.email_lower', '=', email.toLowerCase())
+    .where('scim_user.active', '=', 1)
+    .where('identity.user_id', 'is', null)
+    .limit(MOST_ACCOUNTS)
+    .execute()
+  const [row, another] = rows.filter(({ account_id: accountId }) => trusted.has(accountId))
+  if (row === undefined || another !== undefined) return undefined
+  const { userId, name, disabled_at } = row
+  return { userId, email: row.email, name, isDisabled: disabled_at !== null }
+}
+
+/** Accounts whose people an issuer vouches for. */
+export async function accountsTrusting(
+  db: Kysely<Database>,
+  issuer: string,
+  accountsOf: ProvisionedAccounts,
+): Promise<ReadonlySet<string>> {
+  return accountsOf(issuer) ?? (await onlyAccount(db))
+}
+
+async function onlyAccount(db: Kysely<Database>): Promise<ReadonlySet<string>> {
+  const accounts = await db.selectFrom('account').select('id').limit(2).execute()
+  return new Set(accounts.length === 1 ? accounts.map(({ id }) => id) : [])
 }

@@ -15,9 +15,8 @@ import type { AuditEvent } from '../../../domain/audit.ts'
 import type { CapturedCompletion } from '../../../domain/capture/captured-completion.ts'
 import type { AccountId, CompletionId, UserId } from '../../../domain/ids.ts'
 import { BATCH_ROWS } from '../../../jobs/batched-deletion.ts'
-import { contentEraser, erasureJobs } from './erasure.ts'
+import { contentEraser, deleteOldContents, erasureJobs, resealContents } from './deletion.ts'
 import { createContentRecorder, MAX_QUEUED_CONTENT_CHARACTERS, MAX_QUEUED_CONTENTS } from './recorder.ts'
-import { deleteOldContents, resealContents } from './retention.ts'
 import { readContents, sealerNamed } from './store.ts'
 
 const ada = 'acc_ada' as AccountId

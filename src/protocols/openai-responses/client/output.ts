@@ -8,7 +8,7 @@ import { createCallSequence } from '../../client-api.ts'
 import { encodeContext } from '../../opaque-context.ts'
 import { readLogprobs } from '../../openai-chat/client/answer.ts'
 import { brokenAnswer } from '../../protocol.ts'
-import { newItemId, storedItemId } from '../item-ids.ts'
+import { newItemId, storedItemId } from '../context.ts'
 import type { ToolForm } from './tools.ts'
 
 /** Sends an event. @param members Of its JSON object, as text: `"item_id":"…","delta":"…"`. */

@@ -3,7 +3,7 @@
  * responses. Knows no database.
  */
 import { isRecord, type Json, parseJson, textOf } from '../../../lib/json.ts'
-import { newItemId, tailOfResponse } from '../item-ids.ts'
+import { newItemId, tailOfResponse } from '../context.ts'
 
 /** The stored part of a conversation, and what is to be stored. */
 export interface StoredContext {

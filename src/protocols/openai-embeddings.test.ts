@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { vectorBase64, vectorEvents, vectorJson, vectorsOf } from './openai-embeddings.ts'
 import { ProviderError } from './protocol.ts'
-import { vectorBase64, vectorEvents, vectorJson, vectorsOf } from './vectors.ts'
 
 const float = fc.float({ noNaN: true, noDefaultInfinity: true })
 const floats = fc.array(float, { minLength: 1, maxLength: 50 })

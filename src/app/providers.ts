@@ -1,10 +1,23 @@
-/** The facts about providers that operators see besides their health: which can be configured, and the source of each. */
+/** What operators see of providers: which can be configured, the source of each, and a watch of the calls to them. */
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import type { Config } from '../config/schema.ts'
-import { currentProblem, isRefused, type RecentCalls } from '../features/providers/recent-calls.ts'
+import type { OpenedDatabase } from '../db/database.ts'
+import {
+  currentProblem,
+  isRefused,
+  type RecentCalls,
+  recentCalls,
+  startProviderHealthRecorder,
+} from '../features/providers/recent-calls.ts'
+import { startRefusalAlerts } from '../features/providers/refusal-alerts.ts'
 import type { ProviderKind, ProviderSource } from '../features/providers/routes.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
+import { startPerformanceRecorder } from '../features/usage/performance.ts'
 import { PROVIDERS, resolveProvider } from '../providers/index.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Money } from './money.ts'
+import type { Runtime } from './runtime.ts'
+import type { Webhooks } from './webhooks.ts'
 
 /** Returns the providers that are reached over HTTP. */
 export function providerKinds(catalogue: readonly CatalogueEntry[]): readonly ProviderKind[] {
@@ -63,4 +76,35 @@ function problemOf(name: string, settings: Config['providers'][string], recent: 
     return error instanceof Error ? error.message : String(error)
   }
   return recent !== undefined && isRefused(recent) ? currentProblem(recent) : undefined
+}
+
+// Watches the calls to providers: alerts of refusals, the health over the last 24 hours, and how fast they answer.
+
+export interface ProviderWatch {
+  /** Reads the calls of all processes over the last 24 hours, by provider. */
+  readonly recentCalls: () => Promise<ReadonlyMap<string, RecentCalls>>
+  readonly close: () => Promise<void>
+}
+
+interface Parts {
+  readonly runtime: Runtime
+  readonly money: Pick<Money, 'wake'>
+  readonly webhooks: Pick<Webhooks, 'recordEvent'>
+}
+
+export function createProviderWatch(
+  { database: { db }, log }: { readonly database: OpenedDatabase; readonly log: Log },
+  { runtime: { upstreams, now }, money: { wake }, webhooks: { recordEvent } }: Parts,
+): ProviderWatch {
+  const isScripted = (name: string): boolean => upstreams.find(name)?.provider.scripted === true
+  const alerts = startRefusalAlerts({ db, now, recordEvent, isScripted, wake, log })
+  const recorder = startProviderHealthRecorder({ db, now, isScripted, log })
+  const performance = startPerformanceRecorder({ db, log })
+  return {
+    async recentCalls() {
+      await recorder.write()
+      return await recentCalls(db, now())
+    },
+    close: async () => void (await Promise.all([alerts.close(), recorder.close(), performance.close()])),
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { captureOutput } from './supervise.ts'
+import { captureOutput } from './confined.ts'
 
 function capture(maxBytes: number, chunks: readonly string[]): ReturnType<typeof captureOutput> {
   const output = captureOutput(maxBytes)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { temporaryDatabase } from '../../../../test/support/database.ts'
-import { ensureAccounts } from '../../../../test/support/ledger/completions.ts'
-import type { OpenedDatabase } from '../../../db/database.ts'
-import type { AccountId, KeyId } from '../../../domain/ids.ts'
-import type { Rejection } from '../../../domain/rejection.ts'
-import { createRejectionRecorder, MAX_KEPT, MAX_PER_SECOND, MAX_WAITING, TRIM_EVERY } from './recorder.ts'
+import { temporaryDatabase } from '../../../test/support/database.ts'
+import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
+import type { OpenedDatabase } from '../../db/database.ts'
+import type { AccountId, KeyId } from '../../domain/ids.ts'
+import type { Rejection } from '../../domain/rejection.ts'
+import { createRejectionRecorder, MAX_KEPT, MAX_PER_SECOND, MAX_WAITING, TRIM_EVERY } from './rejections.ts'
 
 const ada = 'acc_ada' as AccountId
 const bob = 'acc_bob' as AccountId

@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import { temporaryDatabase } from '../../../test/support/database.ts'
 import { ensureAccounts } from '../../../test/support/ledger/completions.ts'
 import type { AccountId } from '../../domain/ids.ts'
-import { resealJobs, resealResponses } from './reseal.ts'
-import { createResponseStore } from './store.ts'
+import { createResponseStore, resealJobs, resealResponses } from './store.ts'
 
 const maxBytes = () => 1_000_000
 const ada = 'acc_ada' as AccountId

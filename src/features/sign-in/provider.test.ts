@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { domainRefusal, groupsIn, vouchedIdentity } from './claims.ts'
+import { domainRefusal, groupsIn, vouchedIdentity } from './provider.ts'
 
 const ISSUER = 'https://login.example.com'
 const ADA = { sub: '1815', email: 'ada@example.com', email_verified: true, name: 'Ada' }

@@ -1,14 +1,22 @@
 /**
- * Records rejected requests of the model endpoints: the handler of errors notes them in memory, and they are written in
- * batches. The record is of help, not of money: what exceeds the limits, or cannot be written, is counted and forgotten.
+ * Rejected requests to models, for whoever asks why. The handler of errors notes them in memory, and they are written in
+ * batches; `/usage/rejections` lists them. The record is of help, not of money: what exceeds the limits, or cannot be
+ * written, is counted and forgotten.
  */
-import type { Insertable, Kysely } from 'kysely'
-import type { Database } from '../../../db/schema/schema.ts'
-import { findFirstAccount } from '../../../db/shared-queries.ts'
-import type { AccountId } from '../../../domain/ids.ts'
-import type { Rejection } from '../../../domain/rejection.ts'
-import { createLruCache } from '../../../lib/collections.ts'
-import { traceField } from '../../../telemetry/log.ts'
+
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Insertable, Kysely, Selectable } from 'kysely'
+import { type Static, Type } from 'typebox'
+import type { Database } from '../../db/schema/schema.ts'
+import { findFirstAccount, given, pageBy } from '../../db/shared-queries.ts'
+import type { AccountId, KeyId, TeamId } from '../../domain/ids.ts'
+import type { Rejection } from '../../domain/rejection.ts'
+import { listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
+import { isoTime, textOrNull } from '../../http/wire-fields.ts'
+import { createLruCache } from '../../lib/collections.ts'
+import { traceField } from '../../telemetry/log.ts'
+import type { ListDeps } from '../deps.ts'
+import { type Names, namesOfKeys } from './names.ts'
 
 /** Rejections that wait to be written, of all accounts. */
 export const MAX_WAITING = 2_000
@@ -23,9 +31,9 @@ const WRITE_AFTER_MS = 1_000
 const ROWS_PER_STATEMENT = 500
 const MAX_REMEMBERED_ACCOUNTS = 10_000
 
-type Row = Insertable<Database['rejection']>
+type NewRow = Insertable<Database['rejection']>
 /** Without an account: of nobody, which is only known where it is written. */
-type WaitingRow = Omit<Row, 'account_id'> & { readonly account_id: AccountId | undefined }
+type WaitingRow = Omit<NewRow, 'account_id'> & { readonly account_id: AccountId | undefined }
 
 interface RecorderInput {
   readonly db: Kysely<Database>
@@ -125,7 +133,7 @@ function rowOf({ caller, requestId, endpoint, status, code }: Rejection, created
 }
 
 /** Requests without a valid credential belong to nobody: the account that operates the installation sees them. */
-async function withOwner(db: Kysely<Database>, rows: readonly WaitingRow[]): Promise<readonly Row[]> {
+async function withOwner(db: Kysely<Database>, rows: readonly WaitingRow[]): Promise<readonly NewRow[]> {
   const isOfNobody = rows.some(({ account_id: accountId }) => accountId === undefined)
   const first = isOfNobody ? await findFirstAccount(db) : undefined
   return rows.flatMap(({ account_id: accountId = first, ...row }) =>
@@ -153,7 +161,7 @@ interface Part {
   readonly isOfNobody: boolean
 }
 
-function partsToTrim(rows: readonly Row[], untrimmed: ReturnType<typeof createLruCache<number>>): readonly Part[] {
+function partsToTrim(rows: readonly NewRow[], untrimmed: ReturnType<typeof createLruCache<number>>): readonly Part[] {
   const due: Part[] = []
   for (const { account_id: accountId, key_id: keyId } of rows) {
     const part = { accountId, isOfNobody: keyId === null }
@@ -182,4 +190,99 @@ async function trim(db: Kysely<Database>, { accountId, isOfNobody }: Part): Prom
         .offset(MAX_KEPT),
     )
     .execute()
+}
+
+type Row = Selectable<Database['rejection']>
+
+const RejectionView = Type.Object({
+  object: Type.Literal('rejection'),
+  request_id: Type.String({ description: '`x-request-id` of the answer.' }),
+  created_at: Type.String({ format: 'date-time' }),
+  endpoint: Type.String({ description: 'The path, such as `/v1/chat/completions`.' }),
+  model: textOrNull(
+    'That the request asked for, also if there is none. `null`: the text may be a secret in the wrong field, or the body was not read.',
+  ),
+  status: Type.Integer({ description: 'HTTP status of the answer.' }),
+  code: Type.String({ description: '`error.code` of the answer; docs/errors.md has them all.' }),
+  key_id: textOrNull('The API key, device or person that sent it. `null`: the request had no valid credential.'),
+  key_name: textOrNull('What it is called now. `null`: it is gone, or there was none.'),
+})
+
+const ListQuery = Type.Object({
+  status: Type.Optional(
+    Type.String({ pattern: '^4[0-9]{2}$', description: 'Only this HTTP status.', examples: ['429'] }),
+  ),
+  code: Type.Optional(Type.String({ description: 'Only this `code`.' })),
+  key_id: Type.Optional(Type.String({ description: 'Only requests of this API key, device or signed-in person.' })),
+  request_id: Type.Optional(Type.String({ description: 'Only the request with this ID.' })),
+  ...PAGE_QUERY,
+})
+
+const schema = {
+  summary: 'List rejected requests',
+  description:
+    'Returns requests to models that the gateway rejected before it called a provider, of the last 7 days: at most 10 a second ' +
+    'and 10 000 in all. Those without a valid credential belong to no account: the account that operates the ' +
+    'installation lists them. Filters are combined with AND.',
+  tags: ['Usage'],
+  querystring: ListQuery,
+  response: { 200: pageSchema(RejectionView) },
+}
+
+type RejectionDeps = Pick<ListDeps, 'db' | 'callerOf' | 'cursorKey'>
+
+export function rejectionRoutes({ db, callerOf, cursorKey }: RejectionDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/usage/rejections', { config: { scope: 'usage:read' }, schema }, async (request) => {
+      const { accountId, teamId } = callerOf(request)
+      const filter = readFilter(request.query)
+      const read = async (page: PageRequest) => {
+        const rows = await db
+          .selectFrom('rejection')
+          .selectAll()
+          .where('account_id', '=', accountId)
+          .where(({ and }) => and(filter))
+          .$if(teamId !== undefined, (query) => query.where('key_id', 'in', keysOf(db, accountId, teamId as TeamId)))
+          .$call(pageBy('request_id', page))
+          .execute()
+        const ids = rows.flatMap(({ key_id: id }) => id ?? [])
+        const names = await namesOfKeys(db, accountId, ids)
+        return rows.map((row) => render(row, names))
+      }
+      const binding = { key: cursorKey, account: accountId, list: 'usage/rejections', filter: JSON.stringify(filter) }
+      const position = ({ request_id: id }: Static<typeof RejectionView>) => id
+      return await listPage({ query: request.query, binding, read, position, render: (view) => view })
+    })
+  }
+}
+
+function keysOf(db: Kysely<Database>, accountId: AccountId, teamId: TeamId) {
+  return db
+    .selectFrom('api_key')
+    .select('id')
+    .where(({ and }) => and({ account_id: accountId, team_id: teamId }))
+}
+
+function readFilter({ status, code, key_id, request_id }: Static<typeof ListQuery>) {
+  return given({
+    status: status === undefined ? undefined : Number(status),
+    code,
+    key_id: key_id as KeyId | undefined,
+    request_id,
+  })
+}
+
+function render(row: Row, names: Names): Static<typeof RejectionView> {
+  const { request_id, endpoint, model, status, code, key_id } = row
+  return {
+    object: 'rejection',
+    request_id,
+    created_at: isoTime(row.created_at),
+    endpoint,
+    model,
+    status,
+    code,
+    key_id,
+    key_name: key_id === null ? null : (names.get(key_id) ?? null),
+  }
 }

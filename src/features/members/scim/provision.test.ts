@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { temporaryDatabase, testIds } from '../../../../test/support/database.ts'
 import type { AccountId } from '../../../domain/ids.ts'
-import { provisionedPerson } from './arrival.ts'
+import { provisionedPerson } from './provision.ts'
 
 const IDENTITY = { issuer: 'https://idp.example', email: 'Ada@example.com', emailVerified: true }
 const NONE = () => undefined
