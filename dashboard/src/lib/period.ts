@@ -116,13 +116,13 @@ export function dayOf(at: number, zone: Zone): string {
   return new Date(zone === 'utc' ? at : local).toISOString().slice(0, 10)
 }
 
-/** `Nov 3 – 9, 2026`, and with times where it is not whole days. */
+/** `Nov 3 – 9, 2026`, with ` UTC` where the reader has other days, and with times where it is not whole days. */
 function customLabel(start: number, end: number, zone: Zone): string {
   const isDay = (at: number) => startOfDay(at, zone, { days: 0 }) === at
   if (isDay(start) && isDay(end)) return daysLabel(start, startOfDay(end, zone, { days: -1 }), zone)
   const from = new Date(start).toISOString()
   const to = new Date(end).toISOString()
-  if (start % DAY === 0 && end % DAY === 0) return daysLabel(start, end - DAY, 'utc')
+  if (start % DAY === 0 && end % DAY === 0) return `${daysLabel(start, end - DAY, 'utc')} UTC`
   const endDay = formatDate(to, 'utc') === formatDate(from, 'utc') ? '' : `${formatDate(to, 'utc')}, `
   return `${formatDate(from, 'utc')}, ${formatTime(from, 'utc')} – ${endDay}${formatTime(to, 'utc')} UTC`
 }

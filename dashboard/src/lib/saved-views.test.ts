@@ -16,7 +16,7 @@ import {
   withView,
 } from './saved-views.ts'
 
-const NOW = Date.parse('2026-11-22T10:30:00Z')
+const UTC = { now: Date.parse('2026-11-22T10:30:00Z'), zone: 'utc' } as const
 
 /** Of a page that knows two parameters. */
 function read(raw: Readonly<Record<string, unknown>>): ViewSearch {
@@ -98,10 +98,10 @@ test('views are the same when each parameter is, in whatever order', () => {
 })
 
 test('a period that moves is called by how long it is, one that does not by its days', () => {
-  assert.equal(periodWords({}, '24h', NOW), 'last 24 hours')
-  assert.equal(periodWords({ range: 'month' }, '24h', NOW), 'this month')
+  assert.equal(periodWords({}, { ...UTC, fallback: '24h' }), 'last 24 hours')
+  assert.equal(periodWords({ range: 'month' }, { ...UTC, fallback: '24h' }), 'this month')
   const days = { range: 'custom', from: '2026-11-03', to: '2026-11-09' } as const
-  assert.equal(periodWords(days, '24h', NOW), 'Nov 3 – 9, 2026')
-  assert.equal(periodWords({ range: 'custom', from: '2026-11-03' }, '24h', NOW), 'since Nov 3, 2026')
-  assert.equal(periodWords({ range: 'custom' }, '7d', NOW), 'last 7 days')
+  assert.equal(periodWords(days, { ...UTC, fallback: '24h' }), 'Nov 3 – 9, 2026')
+  assert.equal(periodWords({ range: 'custom', from: '2026-11-03' }, { ...UTC, fallback: '24h' }), 'since Nov 3, 2026')
+  assert.equal(periodWords({ range: 'custom' }, { ...UTC, fallback: '7d' }), 'last 7 days')
 })

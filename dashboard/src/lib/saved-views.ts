@@ -1,7 +1,7 @@
 /** Named views of a page in the storage of this browser, whose text anyone may have written. */
 import { type BrowserStore, createStore } from './browser-store.ts'
 import { type PeriodSearch, type Range, resolvePeriod } from './period.ts'
-import { formatDate } from './time.ts'
+import { formatDate, type Zone } from './time.ts'
 import { visibleName } from './visible-text.ts'
 
 /** Of an address, what is a view of its page: not what is opened in it, nor how far it was read. */
@@ -88,11 +88,17 @@ const RANGE_WORDS: Readonly<Record<Exclude<Range, 'custom'>, string>> = {
   month: 'this month',
 }
 
-/** The period within the name of a view: what moves with time is not called by the days it has now. */
-export function periodWords(search: PeriodSearch, fallback: Exclude<Range, 'custom'>, now: number): string {
-  const { range, label, start } = resolvePeriod(search, now, fallback)
+/**
+ * The period within the name of a view: what moves with time is not called by the days it has now.
+ * @param zone Of its days.
+ */
+export function periodWords(
+  search: PeriodSearch,
+  { fallback, now, zone }: { readonly fallback: Exclude<Range, 'custom'>; readonly now: number; readonly zone: Zone },
+): string {
+  const { range, label, start } = resolvePeriod(search, now, fallback, zone)
   if (range !== 'custom') return RANGE_WORDS[range]
-  return search.to === undefined ? `since ${formatDate(start, 'utc')}` : label
+  return search.to === undefined ? `since ${formatDate(search.from ?? start, zone)}` : label
 }
 
 function parsed(text: string | null): unknown {

@@ -109,6 +109,7 @@ function Requests() {
             search={search}
             ranges={RANGES}
             fallback={FALLBACK_RANGE}
+            zone={useTimeZone()}
             onChange={(next) => change({ range: undefined, from: undefined, to: undefined, live: undefined, ...next })}
           />
           <IconButton label="Refresh" icon={RefreshCw} variant="secondary" onClick={refresh} />
@@ -303,9 +304,8 @@ interface RequestsViewsProps {
 function RequestsViews({ rows }: RequestsViewsProps) {
   const { account } = useMe()
   const search = useRequestsSearch()
-  return (
-    <SavedViews accountId={account.id} views={SAVED_VIEWS} search={search} words={viewWords(search, rows, useNow())} />
-  )
+  const context = { rows, now: useNow(), zone: useTimeZone() }
+  return <SavedViews accountId={account.id} views={SAVED_VIEWS} search={search} words={viewWords(search, context)} />
 }
 
 interface PinnedPeriod {

@@ -5,15 +5,16 @@ import { viewWords } from './words.ts'
 
 const NOW = Date.parse('2026-11-22T10:30:00Z')
 const ROWS = [{ key_id: 'key_one', key_name: 'Checkout service' }]
+const IN_UTC = { rows: ROWS, now: NOW, zone: 'utc' } as const
 
 test('a view is called by its filters and its period', () => {
-  assert.equal(viewWords({}, ROWS, NOW), 'All requests, last 24 hours')
+  assert.equal(viewWords({}, IN_UTC), 'All requests, last 24 hours')
   const narrowed = { range: '7d', status: 'client_left', key_id: 'key_one', order: 'asc' } as const
-  assert.equal(viewWords(narrowed, ROWS, NOW), 'Client left, Checkout service, last 7 days, oldest first')
-  assert.equal(viewWords({ key_id: 'key_0123456789' }, ROWS, NOW), 'key_…6789, last 24 hours')
+  assert.equal(viewWords(narrowed, IN_UTC), 'Client left, Checkout service, last 7 days, oldest first')
+  assert.equal(viewWords({ key_id: 'key_0123456789' }, IN_UTC), 'key_…6789, last 24 hours')
   const slow = { outcome: 'rate_limited', min_duration_ms: '2000', max_cost_usd: '0.05' } as const
-  assert.equal(viewWords(slow, ROWS, NOW), 'Rate limited, duration from 2 s, cost to $0.05, last 24 hours')
-  assert.equal(viewWords({ tab: 'rejected', code: 'insufficient_credit' }, ROWS, NOW), 'Rejected, insufficient_credit')
+  assert.equal(viewWords(slow, IN_UTC), 'Rate limited, duration from 2 s, cost to $0.05, last 24 hours')
+  assert.equal(viewWords({ tab: 'rejected', code: 'insufficient_credit' }, IN_UTC), 'Rejected, insufficient_credit')
 })
 
 test('a view has its period, but neither the sheet that is open nor what is listened to', () => {

@@ -3,6 +3,7 @@
 import { formatMs } from '../../lib/format.ts'
 import { shortId } from '../../lib/group-names.ts'
 import { periodWords } from '../../lib/saved-views.ts'
+import type { Zone } from '../../lib/time.ts'
 import type { Tone } from '../../ui/status.tsx'
 import type { Attempt, Completion } from './queries.ts'
 import { FALLBACK_RANGE, FILTERS, type RequestFilters, type RequestsSearch, type Status } from './search.ts'
@@ -71,12 +72,18 @@ function filterWords(name: keyof RequestFilters, search: RequestsSearch, rows: r
   return /^(min|max)_/.test(name) ? `${FILTER_NAMES[name].toLowerCase()} ${text}` : text
 }
 
+interface ViewContext {
+  readonly rows: readonly Asker[]
+  readonly now: number
+  readonly zone: Zone
+}
+
 /** A view in words: `Failed, gpt-5.4-mini, last 24 hours`. @param now Unix milliseconds. */
-export function viewWords(search: RequestsSearch, rows: readonly Asker[], now: number): string {
+export function viewWords(search: RequestsSearch, { rows, now, zone }: ViewContext): string {
   if (search.tab === 'rejected')
     return ['Rejected', ...[search.code, search.request_id].filter((each) => each !== undefined)].join(', ')
   const filters = FILTERS.filter((name) => search[name] !== undefined).map((name) => filterWords(name, search, rows))
-  const period = periodWords(search, FALLBACK_RANGE, now)
+  const period = periodWords(search, { fallback: FALLBACK_RANGE, now, zone })
   const order = search.order === 'asc' ? ['oldest first'] : []
   return [...(filters.length === 0 ? ['All requests'] : filters), period, ...order].join(', ')
 }

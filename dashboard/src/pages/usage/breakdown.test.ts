@@ -70,16 +70,16 @@ test('days are sorted by date, names by name, changes with the new ones as the g
   assert.deepEqual(keys(sortedRows(rows, { id: 'name', direction: 'asc' })), ['new', 'none', 'old'])
 })
 
-const NOW = Date.parse('2026-11-22T10:30:00Z')
+const IN_UTC = { now: Date.parse('2026-11-22T10:30:00Z'), zone: 'utc' } as const
 const KEYS = [{ key: 'key_one', name: 'Checkout service' }]
 
 test('a view is called by what it shows', () => {
-  assert.equal(viewWords({}, KEYS, NOW), 'Spend by model, last 7 days')
+  assert.equal(viewWords({}, KEYS, IN_UTC), 'Spend by model, last 7 days')
   const narrowed = { range: '30d', group: 'day', metric: 'tokens', model: 'gpt-5.4-mini', key_id: 'key_one' } as const
-  assert.equal(viewWords(narrowed, KEYS, NOW), 'Tokens by day, gpt-5.4-mini, Checkout service, last 30 days')
-  assert.equal(viewWords({ key_id: 'key_two' }, KEYS, NOW), 'Spend by model, Unknown (key_two), last 7 days')
+  assert.equal(viewWords(narrowed, KEYS, IN_UTC), 'Tokens by day, gpt-5.4-mini, Checkout service, last 30 days')
+  assert.equal(viewWords({ key_id: 'key_two' }, KEYS, IN_UTC), 'Spend by model, Unknown (key_two), last 7 days')
   const speed = { show: 'speed', by: 'provider', model: 'gpt-5.4-mini', range: 'month' } as const
-  assert.equal(viewWords(speed, KEYS, NOW), 'Speed and errors by provider, this month')
+  assert.equal(viewWords(speed, KEYS, IN_UTC), 'Speed and errors by provider, this month')
 })
 
 test('a view has its period also where the address names none', () => {

@@ -3,6 +3,7 @@ import { GROUP_NAMES, type Group, groupLabel, type Named } from '../../lib/group
 import { amountOf, type Counts, changeOf, METRIC_NAMES, type Metric, shareOf } from '../../lib/measures.ts'
 import { fromNano, toNano } from '../../lib/money.ts'
 import { periodWords } from '../../lib/saved-views.ts'
+import type { Zone } from '../../lib/time.ts'
 import type { Sort } from '../../ui/table/table.tsx'
 import type { Report } from './queries.ts'
 import { FALLBACK_RANGE, type UsageSearch } from './search.ts'
@@ -90,13 +91,19 @@ function rankOf({ change }: BreakdownRow): number {
   return change ?? -Number.MAX_VALUE
 }
 
+interface Moment {
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Of days. */
+  readonly zone: Zone
+}
+
 /**
  * A view in words: `Spend by model, Checkout service, last 7 days`. Speed is told of all models and keys.
  * @param keys Those whose names are known.
- * @param now Unix milliseconds.
  */
-export function viewWords(search: UsageSearch, keys: readonly Named[], now: number): string {
-  const period = periodWords(search, FALLBACK_RANGE, now)
+export function viewWords(search: UsageSearch, keys: readonly Named[], moment: Moment): string {
+  const period = periodWords(search, { fallback: FALLBACK_RANGE, ...moment })
   if (search.show === 'speed') return `Speed and errors by ${search.by ?? 'model'}, ${period}`
   const { metric = 'spend', group = 'model', model, key_id: keyId } = search
   const what = `${METRIC_NAMES[metric]} by ${GROUP_NAMES[group].toLowerCase()}`

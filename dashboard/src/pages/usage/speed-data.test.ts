@@ -5,7 +5,7 @@ import { measuredPeriod, type SpeedRow, sortedSpeed, speedPoints, speedSummary }
 
 const NOW = Date.parse('2026-11-22T10:30:00Z')
 const measured = (range: '24h' | '7d' | '30d' | 'month', now = NOW) => {
-  const { period, isShortened } = measuredPeriod(resolvePeriod({ range }, now, '7d'), now)
+  const { period, isShortened } = measuredPeriod(resolvePeriod({ range }, now, '7d'), now, 'utc')
   return [period.start.slice(0, 13), period.end.slice(0, 13), isShortened]
 }
 
@@ -15,7 +15,7 @@ test('of longer periods the last 31 days are measured, of a month those that hav
   assert.deepEqual(measured('30d'), ['2026-10-24T00', '2026-11-23T00', false])
   assert.deepEqual(measured('month'), ['2026-11-01T00', '2026-12-01T00', false])
   const old = resolvePeriod({ range: 'custom', from: '2025-12-15', to: '2026-01-31' }, NOW, '7d')
-  const { period, isShortened } = measuredPeriod(old, NOW)
+  const { period, isShortened } = measuredPeriod(old, NOW, 'utc')
   assert.deepEqual([period.label, isShortened], ['Jan 1 – 31, 2026', true])
 })
 

@@ -1,7 +1,7 @@
 /** What of a period speed is told from, and the points and rows that show it. */
 import { formatMs } from '../../lib/format.ts'
 import { type Period, resolvePeriod } from '../../lib/period.ts'
-import { bucketLabel, type Zone } from '../../lib/time.ts'
+import { bucketLabel, startOfDay, type Zone } from '../../lib/time.ts'
 import type { ChartPoint, ChartSeries } from '../../ui/chart/index.ts'
 import type { Sort } from '../../ui/table/table.tsx'
 import { bucketStarts, DAY_MS } from './chart-data.ts'
@@ -24,15 +24,15 @@ export interface MeasuredPeriod {
  * The last 31 days of a period. Days that have not begun are none of them: a month ends weeks from now.
  * @param now Unix milliseconds.
  */
-export function measuredPeriod(whole: Period, now: number): MeasuredPeriod {
+export function measuredPeriod(whole: Period, now: number, zone: Zone): MeasuredPeriod {
   const first = Date.parse(whole.start)
   const last = Date.parse(whole.end)
   if (last - first <= MOST_MS) return { period: whole, isShortened: false }
-  const passed = Math.min(last, Math.ceil(now / DAY_MS) * DAY_MS)
+  const passed = Math.min(last, startOfDay(now, zone, { days: 1 }))
   const end = passed > first ? passed : last
   const start = Math.max(first, end - MOST_MS)
   const bounds = { from: new Date(start).toISOString(), to: new Date(end).toISOString() }
-  return { period: resolvePeriod({ range: 'custom', ...bounds }, now, '7d'), isShortened: start > first }
+  return { period: resolvePeriod({ range: 'custom', ...bounds }, now, '7d', zone), isShortened: start > first }
 }
 
 const MOST_SEARCHED_MS = 7 * DAY_MS

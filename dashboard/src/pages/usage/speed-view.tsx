@@ -35,8 +35,9 @@ import { Labelled } from './usage-controls.tsx'
 
 export function SpeedView() {
   const { by = 'model', ...search } = useUsageSearch()
-  const { period } = usePeriod(search, FALLBACK_RANGE, useTimeZone())
-  const measured = measuredPeriod(period, useNow())
+  const zone = useTimeZone()
+  const { period } = usePeriod(search, FALLBACK_RANGE, zone)
+  const measured = measuredPeriod(period, useNow(), zone)
   const query = useQuery(speedQuery({ period: measured.period, group: by }))
   return (
     <>

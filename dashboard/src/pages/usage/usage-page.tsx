@@ -15,7 +15,7 @@ import { PeriodPicker, usePeriod } from '../../ui/period-picker.tsx'
 import { SavedViews } from '../../ui/saved-views.tsx'
 import { Empty, Forbidden, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { useNow } from '../../ui/time-zone.ts'
+import { type TimeZone, useNow, useTimeZone } from '../../ui/time-zone.ts'
 import { periodSearch, requestsTarget, useUsageChange, useUsageSearch } from './address.ts'
 import { viewWords } from './breakdown.ts'
 import { intervalOf } from './chart-data.ts'
@@ -28,7 +28,7 @@ import {
   type ReportQuestion,
   reportQuery,
 } from './queries.ts'
-import { FALLBACK_RANGE, readUsageView } from './search.ts'
+import { FALLBACK_RANGE, readUsageView, type UsageSearch } from './search.ts'
 import { SpeedView } from './speed-view.tsx'
 import { UsageChart, UsageSummary } from './usage-chart.tsx'
 import { UsageControls } from './usage-controls.tsx'
@@ -58,6 +58,12 @@ const DESCRIPTIONS = {
   speed: 'Speed and errors of this account’s requests. Days and months are those of your time zone.',
 } as const
 
+/** Of the days of a view: amounts are booked by those of UTC. */
+function useZoneOf({ show }: UsageSearch): TimeZone {
+  const zone = useTimeZone()
+  return show === 'speed' ? zone : 'utc'
+}
+
 const VIEW_PARTS = { used: <UsedView />, costs: <CostsView />, speed: <SpeedView /> } as const
 
 function Usage() {
@@ -74,6 +80,7 @@ function Usage() {
             search={search}
             ranges={RANGES}
             fallback={FALLBACK_RANGE}
+            zone={useZoneOf(search)}
             onChange={(next) =>
               change({ range: undefined, from: undefined, to: undefined, interval: undefined, ...next })
             }
@@ -268,6 +275,11 @@ function UsageViews() {
   // the filters ask for the keys; for a name alone it is not worth asking
   const keys = useQuery({ ...optionsQuery(period), enabled: false }).data?.report.groups ?? []
   return (
-    <SavedViews accountId={account.id} views={SAVED_VIEWS} search={search} words={viewWords(search, keys, useNow())} />
+    <SavedViews
+      accountId={account.id}
+      views={SAVED_VIEWS}
+      search={search}
+      words={viewWords(search, keys, { now: useNow(), zone: useZoneOf(search) })}
+    />
   )
 }
