@@ -15,13 +15,15 @@ import { answerJson, completion } from '../support/providers/answers.ts'
 import { type Script, startFakeProvider } from '../support/providers/fake-provider.ts'
 
 const endings: (() => unknown)[] = []
-/** By provider, each called five times; with its calls of one outcome. */
+/** By provider, each called five times unless told otherwise; with its calls of one outcome. */
 const EXPECTED = {
   good: { answer: 200, status: 'healthy', problem: null, outcome: 'answered', calls: 5 },
   shaky: { answer: 200, status: 'degraded', problem: null, outcome: 'failed', calls: 1 },
   wrong: { answer: 401, status: 'down', problem: 'Key refused (401)', outcome: 'credentials', calls: 5 },
   forbidden: { answer: 403, status: 'down', problem: 'Key refused (403)', outcome: 'credentials', calls: 5 },
   limited: { answer: 429, status: 'down', problem: 'Rate limited (429)', outcome: 'rate_limited', calls: 5 },
+  // One of 25 calls is limited: the process leaves the key alone for a while, which says nothing of the provider's health.
+  waited: { answer: 200, status: 'healthy', problem: 'Rate limited (429)', outcome: 'rate_limited', calls: 1 },
   dead: { answer: 500, status: 'down', problem: 'Failing (500)', outcome: 'failed', calls: 5 },
 } as const
 const NAMES = Object.keys(EXPECTED) as (keyof typeof EXPECTED)[] // its own keys
@@ -59,14 +61,18 @@ test('401 of a client shows on the card that waits for the first request', async
   await page.getByText('2 requests arrived and were rejected: 401 invalid credential').waitFor()
 })
 
-/** The first call of `shaky` fails. */
+const callsOf = (name: keyof typeof EXPECTED) => (name === 'waited' ? 25 : 5)
+
+/** The first call of `shaky` fails, and the last of `waited`. */
 function scriptOf(name: keyof typeof EXPECTED): Script {
   const { answer } = EXPECTED[name]
   const refused = answerJson({ error: { message: 'No.' } }, answer === 200 ? 500 : answer)
+  const limited = answerJson({ error: { message: 'No.' } }, 429, { 'retry-after': '600' })
   const answered = answerJson(completion({ content: 'Hi' }))
   let calls = 0
   return (call, reply) => {
     calls += 1
+    if (name === 'waited') return (calls === callsOf(name) ? limited : answered)(call, reply)
     return (answer !== 200 || (name === 'shaky' && calls === 1) ? refused : answered)(call, reply)
   }
 }
@@ -75,14 +81,18 @@ interface Listed {
   readonly name: string
   readonly status: string
   readonly problem: string | null
-  readonly last_24h: { readonly last_failure: { readonly reason: string; readonly at: string } | null }
+  readonly last_24h: {
+    readonly failures: number
+    readonly last_failure: { readonly reason: string; readonly at: string } | null
+  }
 }
 
 async function callAll(): Promise<void> {
   const { secret } = await dashboard.newKey('caller')
   for (const name of NAMES) {
     const body = { model: `${name}-model`, messages: [{ role: 'user', content: 'Hello' }] }
-    for (let call = 0; call < 5; call++) await dashboard.ask('POST', '/v1/chat/completions', { token: secret, body })
+    for (let call = 0; call < callsOf(name); call++)
+      await dashboard.ask('POST', '/v1/chat/completions', { token: secret, body })
   }
 }
 
@@ -109,10 +119,13 @@ test('401, 403 and 429 are failures of a provider: the API, Home, Settings, doct
 
   const home = await dashboard.open(t, browser, '/')
   const row = (name: string) =>
-    home.getByRole('list', { name: 'Providers' }).getByRole('listitem').filter({ hasText: name })
+    home
+      .getByRole('list', { name: 'Providers' })
+      .getByRole('listitem')
+      .filter({ has: home.getByRole('link', { name, exact: true }) })
   for (const provider of listed) {
     await assertShown(row(provider.name), provider)
-    const failed = { healthy: 0, degraded: 1, down: 5 }[provider.status] ?? assert.fail(provider.status)
+    const { failures: failed } = provider.last_24h
     const hours = await row(provider.name).locator('svg title').allTextContents()
     const failures = hours.map((text) => Number(/(\d+) of \d+ failed$/.exec(text)?.[1] ?? 0))
     assert.equal(
@@ -122,8 +135,16 @@ test('401, 403 and 429 are failures of a provider: the API, Home, Settings, doct
     )
   }
   const settings = await dashboard.open(t, browser, '/settings/providers')
-  for (const provider of listed)
-    await assertShown(settings.getByRole('article', { name: provider.name, exact: true }), provider)
+  const card = (name: string) => settings.getByRole('article', { name, exact: true })
+  for (const provider of listed) await assertShown(card(provider.name), provider)
+  for (const [name, waits] of [
+    ['waited', 'This process: 1 of 1 credential cooling down'],
+    ['dead', 'This process: 1 of 1 model paused'],
+  ] as const) {
+    await row(name).getByText(waits, { exact: true }).waitFor()
+    await card(name).getByText(waits, { exact: true }).waitFor()
+  }
+  assert.equal(await row('good').getByText('This process').count(), 0)
 
   const builtIn = { builtInProviders: Object.keys(PROVIDERS), providerVariables: {}, settingVariables: {} }
   const config = await loadConfig({ env: dashboard.environment, cwd: '/', builtIn })

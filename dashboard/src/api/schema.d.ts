@@ -8382,7 +8382,7 @@ export interface operations {
                             /** @description Without user, password and query. */
                             base_url: string;
                             /**
-                             * @description down: the provider refused the credential of the last call and has answered none since, at least five calls failed since the last hour in which one did not, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.
+                             * @description By the calls of all processes, as `last_24h`. down: the provider refused the credential of the last call and has answered none since, or at least five calls failed since the last hour in which one did not. degraded: more than 5 % of the calls failed. healthy: none of these. disabled: it is not called. Breakers and cooldowns are of the responding process and change nothing.
                              * @enum {string}
                              */
                             status: "healthy" | "degraded" | "down" | "disabled";

@@ -93,7 +93,7 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     object: 'provider',
     name: 'p',
     base_url: 'https://p.example/v1',
-    status: 'degraded',
+    status: 'healthy', // breakers and cooldowns are of the process alone
     source: 'configuration',
     problem: null,
     last_24h: { calls: 0, failures: 0, last_answer_at: null, last_failure: null, hours: [] },
@@ -140,30 +140,6 @@ test('UP-4: a provider shows its breakers, its speed, and what it is busy with',
     ],
   }
   assert.deepEqual(body, { data: [shown], has_more: false, next_cursor: null })
-})
-
-test('it is down when every model that was called is left alone, and healthy when nothing is', async (t) => {
-  const [closed, open, halfOpen] = (['closed', 'open', 'half_open'] as const).map((breaker) => deployment({ breaker }))
-  const cooling = { number: 1, coolingUntil: { m: AT }, inFlight: 0 }
-  const cases = [
-    [{}, 'healthy'],
-    [{ deployments: [closed, closed] }, 'healthy'],
-    [{ deployments: [closed, open] }, 'degraded'],
-    [{ deployments: [halfOpen] }, 'degraded'],
-    [{ deployments: [open, halfOpen] }, 'degraded'],
-    [{ deployments: [closed], credentials: [cooling] }, 'degraded'],
-    [{ deployments: [open, open] }, 'down'],
-    [{ deployments: [open], credentials: [cooling] }, 'down'],
-  ] as readonly (readonly [Partial<ProviderStatus>, string])[] // each breaker is there
-  const { ask } = await setUp(
-    t,
-    cases.map(([over], index) => provider({ name: `p${index}`, ...over })),
-  )
-  const { data } = (await ask()).body
-  assert.deepEqual(
-    data.map(({ status }: { status: string }) => status),
-    cases.map(([, status]) => status),
-  )
 })
 
 test('it is down while its key is refused, degraded while many calls fail, as the last 24 hours of all processes say', async (t) => {

@@ -115,7 +115,7 @@ const ProviderView = Type.Object({
   base_url: Type.String({ description: 'Without user, password and query.' }),
   status: oneOf(HEALTH, {
     description:
-      'down: the provider refused the credential of the last call and has answered none since, at least five calls failed since the last hour in which one did not, or the breakers of all called models are open. degraded: a breaker is not closed, a credential is in cooldown, or more than 5 % of the calls of the last 24 hours failed. healthy: none of these. disabled: it is not called.',
+      'By the calls of all processes, as `last_24h`. down: the provider refused the credential of the last call and has answered none since, or at least five calls failed since the last hour in which one did not. degraded: more than 5 % of the calls failed. healthy: none of these. disabled: it is not called. Breakers and cooldowns are of the responding process and change nothing.',
   }),
   source: oneOf(SOURCES, {
     description:
@@ -176,7 +176,7 @@ function renderProvider(provider: ProviderStatus, recent: RecentCalls): Omit<Sta
     object: 'provider',
     name: provider.name,
     base_url: withoutSecrets(provider.baseUrl),
-    status: healthOf(provider, recent),
+    status: healthOfCalls(recent),
     problem: currentProblem(recent) ?? null,
     last_24h: renderRecent(recent),
     max_in_flight: provider.maxInFlight ?? null,
@@ -186,14 +186,6 @@ function renderProvider(provider: ProviderStatus, recent: RecentCalls): Omit<Sta
     cost_unbilled_usd: usdNumber(provider.unbilledNanoUsd),
     deployments: provider.deployments.map(renderDeployment),
   }
-}
-
-function healthOf({ credentials, deployments }: ProviderStatus, recent: RecentCalls): (typeof HEALTH)[number] {
-  const byCalls = healthOfCalls(recent)
-  if (deployments.length > 0 && deployments.every(({ breaker }) => breaker === 'open')) return 'down'
-  if (byCalls !== 'healthy') return byCalls
-  const isCooling = credentials.some(({ coolingUntil }) => Object.keys(coolingUntil).length > 0)
-  return isCooling || deployments.some(({ breaker }) => breaker !== 'closed') ? 'degraded' : 'healthy'
 }
 
 function renderRecent({ calls, failures, lastFailure, lastAnswerAt, hours }: RecentCalls): Static<typeof RecentView> {

@@ -101,14 +101,15 @@ test('what operators are told of a provider has the last failure, and what the p
     (ratio) => `${ratio * 100}%`,
   )
   assert.deepEqual(
-    shown.map(({ status, detail, lastFailure }) => [status, detail, lastFailure]),
+    shown.map(({ status, detail, lastFailure, note }) => [status, detail, lastFailure, note]),
     [
-      ['unknown', 'in the last 24 hours', undefined],
-      ['healthy', '100 calls, 1% failed', undefined],
+      ['unknown', 'in the last 24 hours', undefined, undefined],
+      ['healthy', '100 calls, 1% failed', undefined, undefined],
       [
         'down',
-        '5 calls, 100% failed, 1 of 2 models paused, 1 of 1 credential cooling down',
+        '5 calls, 100% failed',
         { ...failure, isCurrent: true },
+        'This process: 1 of 2 models paused, 1 of 1 credential cooling down',
       ],
     ],
   )

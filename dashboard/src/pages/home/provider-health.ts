@@ -1,5 +1,6 @@
 /** The health of providers for status chips: from the models that they serve, or from the operator's list of providers. */
 import { plural } from '../../lib/format.ts'
+import { processText } from '../../lib/process-state.ts'
 import { DEGRADED_SHARE, type UptimeHour } from '../../ui/uptime-strip-cells.ts'
 
 export interface ProviderHealth {
@@ -8,6 +9,8 @@ export interface ProviderHealth {
   readonly status: 'healthy' | 'degraded' | 'open' | 'down' | 'unknown'
   /** `12 models`, `2 of 12 models paused`, `340 calls, 1.2% failed` */
   readonly detail: string
+  /** What the process waits for that answers: not part of the status. */
+  readonly note?: string | undefined
   readonly lastFailure?: LastFailure | undefined
   /** What the status is of; undefined where nothing is known of it. */
   readonly hours: readonly UptimeHour[] | undefined
@@ -81,13 +84,14 @@ export function healthFromStates(states: readonly State[], percent: Percent): re
   return states
     .map((state) => {
       const { name, status, problem, last_24h: recent } = state
+      const note = processText(state)
       const hours = recent.hours.map(({ at, calls, failures }) => ({ at, requests: calls, failed: failures }))
       if (status === 'disabled') return { name, status: 'unknown', detail: 'disabled', hours } as const
       if (recent.calls === 0 && status === 'healthy')
-        return { name, status: 'unknown', detail: 'in the last 24 hours', hours } as const
+        return { name, status: 'unknown', detail: 'in the last 24 hours', note, hours } as const
       const { last_failure: failure } = recent
       const lastFailure = failure === null ? undefined : { ...failure, isCurrent: problem !== null }
-      return { name, status, detail: [countsText(recent, percent), ...waits(state)].join(', '), lastFailure, hours }
+      return { name, status, detail: countsText(recent, percent), note, lastFailure, hours }
     })
     .toSorted(byName)
 }
@@ -95,16 +99,6 @@ export function healthFromStates(states: readonly State[], percent: Percent): re
 /** `340 calls, 1.2% failed` */
 function countsText({ calls, failures }: State['last_24h'], percent: Percent): string {
   return `${plural(calls, 'call')}, ${percent(calls === 0 ? 0 : failures / calls)} failed`
-}
-
-/** `1 of 3 models paused`, `1 of 2 credentials cooling down`: for the process that answers. */
-function waits({ deployments, credentials }: State): readonly string[] {
-  const paused = deployments.filter(({ breaker }) => breaker !== 'closed').length
-  const cooling = credentials.filter(({ cooling: models }) => models.length > 0).length
-  return [
-    ...(paused === 0 ? [] : [`${paused} of ${plural(deployments.length, 'model')} paused`]),
-    ...(cooling === 0 ? [] : [`${cooling} of ${plural(credentials.length, 'credential')} cooling down`]),
-  ]
 }
 
 function byName(one: ProviderHealth, other: ProviderHealth): number {

@@ -148,7 +148,7 @@ interface ProviderRowProps {
 }
 
 function ProviderRow({ provider, target, children }: ProviderRowProps) {
-  const { name, status, detail, lastFailure } = provider
+  const { name, status, detail, note, lastFailure } = provider
   return (
     <li className="linked-row flex min-h-9 flex-col gap-1.5 px-4 py-1.5 hover:bg-hover">
       <div className="flex items-center gap-3">
@@ -158,6 +158,7 @@ function ProviderRow({ provider, target, children }: ProviderRowProps) {
           </AppLink>
           <span className="block text-xs text-soft tabular-nums">{detail}</span>
           {lastFailure && <Failure {...lastFailure} />}
+          {note !== undefined && <span className="block text-xs text-soft tabular-nums">{note}</span>}
         </div>
         <HealthStatus status={status} />
       </div>

@@ -1,9 +1,10 @@
 /** One provider that was called: its state, what it is busy with, and each model by itself. */
 import { useQuery } from '@tanstack/react-query'
-import { CircleCheck, CircleX, KeyRound, PlugZap, Settings2 } from 'lucide-react'
+import { CircleCheck, CircleX, Hourglass, PlugZap, Settings2 } from 'lucide-react'
 import { useId } from 'react'
 import { problemOf } from '../../../api/problem.ts'
-import { formatCount, formatUsd, plural } from '../../../lib/format.ts'
+import { formatCount, formatUsd } from '../../../lib/format.ts'
+import { processText } from '../../../lib/process-state.ts'
 import { toast } from '../../../ui/announcer.tsx'
 import { Button } from '../../../ui/button.tsx'
 import { Section } from '../../../ui/page.tsx'
@@ -27,7 +28,7 @@ interface ProviderCardProps {
 
 export function ProviderCard({ provider, onOpen }: ProviderCardProps) {
   const id = useId()
-  const cooling = provider.credentials.filter(isCooling)
+  const waits = processText(provider)
   return (
     <article aria-labelledby={id} className="overflow-hidden rounded-xl border border-line bg-surface">
       <header className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-3">
@@ -47,7 +48,7 @@ export function ProviderCard({ provider, onOpen }: ProviderCardProps) {
         {provider.status !== 'disabled' && <ProviderTest name={provider.name} />}
       </div>
       {provider.problem !== null && <Problem provider={provider} reason={provider.problem} />}
-      {cooling.length > 0 && <Cooling credentials={cooling} count={provider.credentials.length} />}
+      {waits !== undefined && <ProcessState text={waits} credentials={provider.credentials.filter(isCooling)} />}
       {provider.deployments.length > 0 && <DeploymentsTable provider={provider} />}
     </article>
   )
@@ -125,21 +126,20 @@ function Problem({ provider: { last_24h: recent }, reason }: { readonly provider
   )
 }
 
-interface CoolingProps {
+interface ProcessStateProps {
+  readonly text: string
+  /** In cooldown. */
   readonly credentials: readonly Credential[]
-  readonly count: number
 }
 
-/** Credentials by their number: what they are is shown to nobody. */
-function Cooling({ credentials, count }: CoolingProps) {
+/** What the process that answers waits for. Credentials by their number: what they are is shown to nobody. */
+function ProcessState({ text, credentials }: ProcessStateProps) {
   const now = useNow()
   return (
     <div className="flex items-start gap-2.5 border-t border-line bg-warn-soft px-4 py-2 text-ink">
-      <KeyRound aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
+      <Hourglass aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
       <div className="min-w-0">
-        <p className="font-medium">
-          {credentials.length} of {plural(count, 'credential')} cooling down
-        </p>
+        <p className="font-medium">{text}</p>
         <ul className="text-sm break-words">
           {credentials.flatMap(({ number, cooling }) =>
             cooling.map(({ model, until }) => (
