@@ -19,7 +19,7 @@ const PICTURES = join(ROOT, 'docs', 'pictures')
 const PICTURED = ['home', 'request', 'usage', 'costs', 'providers', 'team', 'budgets', 'webhook', 'agent']
 /** Of WebP, from 0 to 100: a third of a PNG's bytes. */
 const QUALITY = 80
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 60_000
 /** Pages that poll never become idle. */
 const QUIET_MS = 3_000
 const WIDE = { width: 1280, height: 800 }
@@ -42,8 +42,15 @@ async function signedIn(browser: Browser, dashboard: Dashboard, look: BrowserCon
 async function open(page: Page, url: string): Promise<void> {
   await page.goto(url)
   await page.locator('h1').first().waitFor() // by tag: below an open sheet it has no role
-  await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
+  // What arrives may open parts that load something themselves.
+  for (const _ of [1, 2]) {
+    await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
+    await page.waitForFunction(IS_LOADED)
+  }
 }
+
+/** No part of the page is a placeholder any more. */
+const IS_LOADED = "document.querySelector('main .animate-pulse, [role=dialog] .animate-pulse') === null"
 
 /** @returns the path of the file, with a note if the page is wider than the window. */
 async function take(page: Page, { url, file }: { readonly url: string; readonly file: string }): Promise<string> {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { axeFindings, axeFindingsInBothThemes, overflow, startBrowser } from '../support/browser/browser.ts'
 import { type Dashboard, startDashboard } from '../support/browser/dashboard.ts'
+import { VERSION } from '../support/browser/signed-in.ts'
 
 const endings: (() => unknown)[] = []
 const PRICING = { input_per_million: 1, output_per_million: 2 }
@@ -288,7 +289,7 @@ test('processes are listed with their work; another version, a silent one and a 
     .insertInto('instance')
     .values({ ...other, ...vitals, seen_at: now + 600_000 })
     .execute()
-  await page.getByText('1 process runs 0.0.0, 1 process runs 0.9.0').waitFor()
+  await page.getByText(`1 process runs ${VERSION}, 1 process runs 0.9.0`).waitFor()
   const row = page.getByRole('row', { name: /^ins_other/ })
   await row.getByText('Draining').waitFor()
   await row.getByText('1.50').waitFor()

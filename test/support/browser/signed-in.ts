@@ -1,5 +1,6 @@
 /** The whole application in this process, asked without a socket, with people who can be signed in by link. */
 import { hash, randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import type { TestContext } from 'node:test'
@@ -18,6 +19,10 @@ import { openLog } from '../../../src/telemetry/log.ts'
 import { currentLocation, openLocation, testIds } from '../database.ts'
 
 export const OWN_PAGE = { 'sec-fetch-site': 'same-origin' }
+/** Of the package, which pictures of the dashboard show. */
+export const { version: VERSION } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+) as { readonly version: string }
 /** Of the installation. */
 export const SECRET = Buffer.alloc(32, 9)
 
@@ -93,7 +98,7 @@ export async function openApp(t: Pick<TestContext, 'after'>, options: AppOptions
     for (const remove of removals) await remove()
   })
   const { dashboardFolder = `${folder}/no-dashboard` } = options
-  app = await createApp({ config, database, log, version: '0.0.0', secret, role, dashboardFolder })
+  app = await createApp({ config, database, log, version: VERSION, secret, role, dashboardFolder })
   return { app, database, ...population(database), ...requests(app) }
 }
 
