@@ -18,6 +18,10 @@ const published = { publishedAt: '2099-01-01T00:00:00.000Z', models: entries }
 
 test('a catalogue opens with the key of its publisher, unchanged', () => {
   assert.deepEqual(openCatalogue(signCatalogue(published, mine), publicKeyText(mine)), published)
+  const released = { ...published, release: '0.3.0' }
+  assert.deepEqual(openCatalogue(signCatalogue(released, mine), publicKeyText(mine)), released)
+  const unreadable = signCatalogue({ ...published, release: '<b>next</b>' }, mine)
+  assert.deepEqual(openCatalogue(unreadable, publicKeyText(mine)), published)
 })
 
 test('a catalogue of another publisher, a changed one and anything else are rejected', () => {

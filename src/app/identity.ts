@@ -28,6 +28,7 @@ import { createSessions, type Sessions } from '../features/sessions/sessions.ts'
 import { createTokenSigner, type TokenSigner } from '../features/sessions/token.ts'
 import { localPath } from '../features/sign-in/local-path.ts'
 import { choices } from '../features/sign-in/provider.ts'
+import { isNewerRelease } from '../features/stored-settings/published-catalogue.ts'
 import { inTeam } from '../features/teams/caller.ts'
 import { putTeamMember, removeTeamMember } from '../features/teams/queries.ts'
 import { teamsRoutes } from '../features/teams/routes.ts'
@@ -99,9 +100,7 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
     async addApiRoutes(app, deps) {
       const { sessionOf, tokenExpiresAt } = authentication
       const { accountsOf } = parts.people
-      const hasIdentityProviders = input.config.auth.providers.length > 0
-      const installation = { version: input.version, commandLine: invocation(), hasIdentityProviders }
-      await app.register(meRoutes({ ...deps, ...installation, sessionOf, tokenExpiresAt, accountsOf }))
+      await app.register(meRoutes({ ...deps, ...installationOf(input), sessionOf, tokenExpiresAt, accountsOf }))
       await app.register(sessionsRoutes({ ...deps, sessions, sessionOf }))
       const { publicUrl, eraseContent } = provisioning(input, parts)
       await app.register(membersRoutes({ ...deps, publicUrl, writeAudit, eraseContent, changed }))
@@ -110,6 +109,19 @@ export async function createIdentity(input: IdentityInput): Promise<Identity> {
       await app.register(auditRoutes(deps))
       await app.register(devicesRoutes({ ...authority, callerOf: deps.callerOf, cursorKey: deps.cursorKey }))
     },
+  }
+}
+
+/** What `GET /v1/me` has of it. */
+function installationOf({ version, config, runtime }: IdentityInput) {
+  return {
+    version,
+    newerRelease(): string | undefined {
+      const release = runtime.stored.publishedRelease()
+      return release !== undefined && isNewerRelease(release, version) ? release : undefined
+    },
+    commandLine: invocation(),
+    hasIdentityProviders: config.auth.providers.length > 0,
   }
 }
 

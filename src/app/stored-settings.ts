@@ -60,24 +60,23 @@ const BUILT_IN = Object.keys(PROVIDERS)
 const LONGEST_DELAY_MS = 2_147_483_647
 
 export async function mergeStoredSettings(input: MergedConfigInput): Promise<MergedConfig> {
-  const { database, log } = input
-  const { db } = database
+  const { db } = input.database
   const sealKeys = settingKeys(input.secret, input.file)
   const merge = (file: Config, entries: readonly StoredEntry[]): Config =>
     withStored(file, entries, BUILT_IN, ({ kind, name }, problems) =>
-      log.warn({ kind, name, problems }, 'stored setting omitted'),
+      input.log.warn({ kind, name, problems }, 'stored setting omitted'),
     )
   let { file } = input
   let apply: (merged: Merged) => Promise<void> = async () => {}
   const inSequence = createSequence()
   const applyFile = (next: Config) =>
     inSequence(async () => {
-      await apply({ config: merge(next, entries), catalogue })
+      await apply({ config: merge(next, entries), catalogue: published.catalogue })
       file = next
     })
   const readAndApply = async () => {
     entries = await reader.read()
-    catalogue = catalogueInForce(await storedCatalogue(db))
+    published = await readCatalogue(db)
     await applyFile(file)
   }
   const reader = createReader({ ...input, sealKeys, onDue: () => readAndApply().catch(follower.refresh) })
@@ -85,18 +84,19 @@ export async function mergeStoredSettings(input: MergedConfigInput): Promise<Mer
   await resealSettings(db, sealKeys)
   await follower.ready()
   let entries = await reader.read()
-  let catalogue = catalogueInForce(await storedCatalogue(db))
+  let published = await readCatalogue(db)
   let unfollow: (() => void) | undefined
   return {
-    start: { config: merge(file, entries), catalogue },
+    start: { config: merge(file, entries), catalogue: published.catalogue },
     follow(onChange) {
       apply = onChange
-      unfollow = database.onChange(() => void follower.refresh())
+      unfollow = input.database.onChange(() => void follower.refresh())
       void follower.refresh()
     },
     reload: applyFile,
     sealKeys,
     isInFile: (kind, name) => isInFile(file, kind, name),
+    publishedRelease: () => published.release,
     problemsOf(entry) {
       const others = entries.filter(({ kind, name }) => kind !== entry.kind || name !== entry.name)
       return problemsOf(entry, withStored(file, others, BUILT_IN))
@@ -106,6 +106,12 @@ export async function mergeStoredSettings(input: MergedConfigInput): Promise<Mer
       for (const end of [unfollow, reader.close, follower.close]) end?.()
     },
   }
+}
+
+/** The catalogue in force, and the release that signed the published one. */
+async function readCatalogue(db: Kysely<Database>) {
+  const published = await storedCatalogue(db)
+  return { catalogue: catalogueInForce(published), release: published?.release }
 }
 
 /** Secrets remain sealed. */

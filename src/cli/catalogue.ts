@@ -3,7 +3,12 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { CATALOGUE } from '../../catalogue/index.ts'
 import { catalogueProblems, pullCatalogue } from '../app/catalogue.ts'
-import { publicKeyText, signCatalogue, storeCatalogue } from '../features/stored-settings/published-catalogue.ts'
+import {
+  isRelease,
+  publicKeyText,
+  signCatalogue,
+  storeCatalogue,
+} from '../features/stored-settings/published-catalogue.ts'
 import { lockSettings } from '../features/stored-settings/store.ts'
 import type { Json } from '../lib/json.ts'
 import { auditCommand, chosenAccount, withDatabase } from './database.ts'
@@ -78,7 +83,10 @@ export interface CatalogueSignOptions extends JsonOption {
 }
 
 /** Signs entries as the publisher: those of a file, by default those of this release. */
-export async function catalogueSign({ key, out, models: path, ...options }: CatalogueSignOptions): Promise<void> {
+export async function catalogueSign(
+  { key, out, models: path, ...options }: CatalogueSignOptions,
+  version: string,
+): Promise<void> {
   const models: unknown = path === undefined ? CATALOGUE : JSON.parse(await readFile(path, 'utf8'))
   if (!Array.isArray(models)) throw wrongUsage('--models: allowed: a file with a JSON list of entries.')
   const entries: readonly Json[] = JSON.parse(JSON.stringify(models))
@@ -86,7 +94,8 @@ export async function catalogueSign({ key, out, models: path, ...options }: Cata
   if (problems.length > 0) throw new Error(`The catalogue cannot be used: ${problems.slice(0, 5).join('; ')}`)
   const privateKey = await readFile(key, 'utf8')
   const publishedAt = new Date().toISOString()
-  await writeFile(out, signCatalogue({ publishedAt, models: entries }, privateKey))
+  const release = path === undefined && isRelease(version) ? version : undefined
+  await writeFile(out, signCatalogue({ publishedAt, release, models: entries }, privateKey))
   const publicKey = publicKeyText(privateKey)
   const view = { file: out, models: entries.length, public_key: publicKey, published_at: publishedAt }
   printResult(options, view, `Signed ${grouped(entries.length)} models for publishers' key ${publicKey}.`)

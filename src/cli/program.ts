@@ -2,6 +2,7 @@
 import { Argument, Command, Option } from 'commander'
 import { BUDGET_LEVELS } from '../domain/budget.ts'
 import { ENTERED_KINDS, type EnteredKind } from '../domain/credit.ts'
+import type { CatalogueSignOptions } from './catalogue.ts'
 import type { CreditsEntryOptions } from './credits.ts'
 import { SHELLS, type Shell } from './help/completion.ts'
 import { addExamples } from './help/examples.ts'
@@ -48,7 +49,7 @@ export function buildProgram(version: string, reportError: (message: string) => 
   addLedger(program)
   addRemoteCommands(program, version)
   addMaintenance(program)
-  addCatalogue(program)
+  addCatalogue(program, version)
   addImport(program)
   addChecks(program)
   addCompletion(program)
@@ -303,7 +304,7 @@ function addMaintenance(program: Command): void {
     .action(lazily(() => import('./migrate.ts'), 'moveToPostgres'))
 }
 
-function addCatalogue(program: Command): void {
+function addCatalogue(program: Command, version: string): void {
   const catalogue = program.command('catalogue').description('pull published models and prices, or publish them')
   catalogue
     .command('pull')
@@ -332,7 +333,7 @@ function addCatalogue(program: Command): void {
     .requiredOption('--out <file>', 'the file to write')
     .option('--models <file>', 'JSON list of entries (default: the catalogue of this release)')
     .option('--json', 'print JSON')
-    .action(lazily(() => import('./catalogue.ts'), 'catalogueSign'))
+    .action(async (options: CatalogueSignOptions) => (await import('./catalogue.ts')).catalogueSign(options, version))
 }
 
 function addChecks(program: Command): void {

@@ -4,9 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page, Response } from 'playwright-core'
 import { buildDocumentation } from '../../scripts/build-docs.ts'
 import { createSignInLink, signInUrl } from '../../src/features/accounts/bootstrap.ts'
+import { storeCatalogue } from '../../src/features/stored-settings/published-catalogue.ts'
 import {
   axeFindings,
   axeFindingsInBothThemes,
@@ -22,7 +24,7 @@ import {
   type OpenOptions,
   startDashboard,
 } from '../support/browser/dashboard.ts'
-import { join as joinAccount, OWN_PAGE } from '../support/browser/signed-in.ts'
+import { join as joinAccount, OWN_PAGE, VERSION } from '../support/browser/signed-in.ts'
 
 const MODEL = 'claude-sonnet-4-6'
 /** Of all JavaScript, as it travels. */
@@ -148,6 +150,36 @@ test('the keyboard meets the skip link, the navigation, the account, the search 
   assert.ok(await comesTrue(page, VIEW_FOCUSED))
   await page.keyboard.press('Tab')
   assert.equal(await page.evaluate('document.activeElement.closest("main")?.id'), 'view')
+})
+
+test('operators see which release is newer, by the catalogue that was pulled; nobody does without one', async (t) => {
+  const { db } = dashboard.database
+  const hint = (page: Page) => page.getByRole('link', { name: /is available$/ })
+  const before = await dashboard.open(t, browser, '/')
+  await before.getByRole('link', { name: `Version ${VERSION}` }).waitFor()
+  assert.equal(await hint(before).count(), 0)
+  const pull = async (release: string | undefined) => {
+    await storeCatalogue(db, { publishedAt: new Date().toISOString(), models: [], release }, Date.now())
+    const token = await dashboard.ownerToken()
+    const expected = release === '99.0.0' ? release : null
+    for (;;) {
+      const me = (await dashboard.ask('GET', '/v1/me', { token })).json<{ newer_release: string | null }>()
+      if (me.newer_release === expected) return
+      await sleep(50) // processes read changes every moment
+    }
+  }
+  t.after(() => storeCatalogue(db, undefined, Date.now()))
+  await pull('99.0.0')
+  await before.reload()
+  await hint(before).getByText('99.0.0 is available').waitFor()
+  assert.equal(await hint(before).getAttribute('href'), '/docs/deploy/upgrades')
+  const developer = await dashboard.open(t, browser, '/', { as: await dashboard.member('developer') })
+  await developer.getByRole('link', { name: `Version ${VERSION}` }).waitFor()
+  assert.equal(await hint(developer).count(), 0)
+  for (const release of [VERSION, '0.0.1', undefined]) await pull(release)
+  await before.reload()
+  await before.getByRole('link', { name: `Version ${VERSION}` }).waitFor()
+  assert.equal(await hint(before).count(), 0)
 })
 
 test('the navigation leads to the documentation, help, and the changes of its version', async (t) => {

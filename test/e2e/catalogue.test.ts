@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -123,6 +123,8 @@ test('a publisher creates a key and signs; a reset returns to the catalogue of t
   await assert.rejects(first.cli('catalogue', 'keygen', '--out', secret))
   const signed = JSON.parse(await first.cli('catalogue', 'sign', '--key', secret, '--out', out, '--json'))
   assert.deepEqual([signed.file, signed.public_key], [out, publicKey.trim()])
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  assert.equal(JSON.parse(JSON.parse(readFileSync(out, 'utf8')).signed).release, version)
   await assert.rejects(first.cli('catalogue', 'pull', '--from', out), /signature/)
   const from = ['--from', out, '--public-key', publicKey.trim(), '--accept', '--json']
   const { published_at: publishedAt, applied } = JSON.parse(await first.cli('catalogue', 'pull', ...from))

@@ -10,6 +10,8 @@ export interface Me {
   readonly role: string
   readonly rights: ReadonlySet<string>
   readonly version: string
+  /** For operators; null: none is known. */
+  readonly newerRelease: string | null
   /** How the command line is called where this gateway is installed. */
   readonly commandLine: string
 }
@@ -21,8 +23,8 @@ export const meQuery = queryOptions({
     const [session, me] = await Promise.all([readSession(), take(api.GET('/v1/me'))])
     const { user, accounts, role } = session
     const rights = new Set(me.credential.scopes)
-    const { account, version, command_line: commandLine } = me
-    return { user, accounts, role, account, rights, version, commandLine }
+    const { account, version, newer_release: newerRelease, command_line: commandLine } = me
+    return { user, accounts, role, account, rights, version, newerRelease, commandLine }
   },
 })
 

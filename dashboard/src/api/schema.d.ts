@@ -9544,6 +9544,8 @@ export interface operations {
                         }[];
                         /** @description Version of the gateway. */
                         version: string;
+                        /** @description Newer release, by the published catalogue that was pulled. Null: none is known, or the caller is not an operator. */
+                        newer_release: string | null;
                         /** @description How the command line is called where the gateway is installed, such as `npx turnpike`. */
                         command_line: string;
                         /** @description Whether people can sign in with an identity provider, and can therefore be invited. */

@@ -1,4 +1,7 @@
-/** Which version runs, with what changed in it. After an upgrade: that the page is still of the version before. */
+/**
+ * Which version runs, with what changed in it. After an upgrade: that the page is still of the version before. For
+ * operators: which newer release is known.
+ */
 import { useQuery } from '@tanstack/react-query'
 import { RefreshCw } from 'lucide-react'
 import { meQuery, useMe } from '../api/me.ts'
@@ -8,7 +11,7 @@ const CHECK_INTERVAL_MS = 5 * 60_000
 let openedVersion: string | undefined
 
 export function VersionLine() {
-  const { version } = useMe()
+  const { version, newerRelease } = useMe()
   useQuery({ ...meQuery, refetchInterval: CHECK_INTERVAL_MS })
   openedVersion ??= version
   return (
@@ -26,6 +29,11 @@ export function VersionLine() {
       <a href="/docs/changelog" className="w-fit hover:text-ink hover:underline">
         Version {version}
       </a>
+      {newerRelease !== null && (
+        <a href="/docs/deploy/upgrades" className="w-fit text-accent hover:underline">
+          {newerRelease} is available
+        </a>
+      )}
     </div>
   )
 }

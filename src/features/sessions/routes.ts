@@ -95,6 +95,8 @@ interface MeDeps extends FeatureDeps {
   readonly accountsOf: (userId: UserId) => Promise<readonly Membership[]>
   /** Of the gateway. */
   readonly version: string
+  /** Published since, as far as it is known; undefined: none. */
+  readonly newerRelease: () => string | undefined
   /** How the command line is called where this gateway is installed. */
   readonly commandLine: string
   /** Whether people can sign in with an identity provider. */
@@ -128,6 +130,9 @@ const meSchema = {
         description: 'Accounts that the person can switch to. A key or token has only its own account.',
       }),
       version: Type.String({ description: 'Version of the gateway.' }),
+      newer_release: textOrNull(
+        'Newer release, by the published catalogue that was pulled. Null: none is known, or the caller is not an operator.',
+      ),
       command_line: Type.String({
         description: 'How the command line is called where the gateway is installed, such as `npx turnpike`.',
       }),
@@ -161,6 +166,7 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         rights: [...caller.scopes],
         accounts: [...(accounts ?? [{ id: account.id, name: account.name, role: caller.role ?? null }])],
         version: deps.version,
+        newer_release: (caller.scopes.has('operator') && deps.newerRelease()) || null,
         command_line: deps.commandLine,
         identity_providers: deps.hasIdentityProviders,
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { join, OWN_PAGE, openApp } from '../../../test/support/browser/signed-in.ts'
+import { join, OWN_PAGE, openApp, VERSION } from '../../../test/support/browser/signed-in.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import type { SessionId } from '../../domain/ids.ts'
 import { createSignInLink } from '../accounts/bootstrap.ts'
@@ -216,7 +216,8 @@ test('GET /v1/me describes a key and a session', async (t) => {
   assert.ok(ofKey.credential.scopes.includes('members') && !ofKey.credential.scopes.includes('operator'))
   assert.deepEqual(ofKey.rights, ofKey.credential.scopes)
   assert.deepEqual(ofKey.accounts, [{ id: accountId, name: 'Acme', role: null }])
-  assert.deepEqual([ofKey.version, ofKey.command_line, ofKey.identity_providers], ['0.0.0', 'turnpike', false])
+  assert.deepEqual([ofKey.version, ofKey.command_line, ofKey.identity_providers], [VERSION, 'turnpike', false])
+  assert.equal(ofKey.newer_release, null)
   const who = await browser(await person(accountId, 'developer'))
   const answer = await ask('GET', '/v1/me', { token: await token(who) })
   const { credential, account: shown, user, role } = answer.json()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { catalogueChanges } from './published-catalogue.ts'
+import { catalogueChanges, isNewerRelease, isRelease } from './published-catalogue.ts'
 
 const entry = (id: string, pricing: object | null, over: object = {}) => ({ id, name: id, pricing, ...over })
 const PRICE = { input_per_million: 1, output_per_million: 4 }
@@ -59,3 +59,26 @@ for (const [before, after, path] of RISES) {
     )
   })
 }
+
+test('numbers are compared one by one; a preview comes before its release', () => {
+  const newer = [
+    ['0.3.0', '0.2.9'],
+    ['0.10.0', '0.9.9'],
+    ['1.0.0', '0.99.99'],
+    ['0.2.1', '0.2.0'],
+    ['0.3.0', '0.3.0-rc.1'],
+  ] as const
+  for (const [one, other] of newer) {
+    assert.ok(isNewerRelease(one, other), `${one} ${other}`)
+    assert.ok(!isNewerRelease(other, one), `${other} ${one}`)
+  }
+  for (const same of ['0.2.0', '0.2.0+build.7']) assert.ok(!isNewerRelease('0.2.0', same), same)
+  assert.ok(!isNewerRelease('0.2.0', '0.3.0-rc.1'))
+  assert.ok(!isNewerRelease('0.2.0', 'unknown'))
+})
+
+test('only versions of releases are releases', () => {
+  assert.ok(isRelease('0.3.0'))
+  for (const text of ['0.3', '0.3.0-rc.1', 'v0.3.0', '0.3.0\n', '', 3, undefined, '9'.repeat(10)])
+    assert.ok(!isRelease(text))
+})

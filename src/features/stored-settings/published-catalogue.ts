@@ -19,11 +19,13 @@ export interface PublishedCatalogue {
   readonly publishedAt: string
   /** Not checked yet. */
   readonly models: readonly Json[]
+  /** The release of Turnpike that published it; undefined: another publisher, or a release before 0.3.0. */
+  readonly release?: string | undefined
 }
 
 /** @param privateKey PEM. @returns the text of the file. */
-export function signCatalogue({ publishedAt, models }: PublishedCatalogue, privateKey: string): string {
-  const signed = JSON.stringify({ published_at: publishedAt, models })
+export function signCatalogue({ publishedAt, models, release }: PublishedCatalogue, privateKey: string): string {
+  const signed = JSON.stringify({ published_at: publishedAt, release, models })
   const signature = sign(null, Buffer.from(signed), createPrivateKey(privateKey)).toString('base64')
   return `${JSON.stringify({ format: FORMAT, signature, signed }, undefined, 2)}\n`
 }
@@ -41,11 +43,11 @@ export function openCatalogue(text: string, publicKey: string): PublishedCatalog
     throw new Error('The signature of the catalogue is not that of its publisher: `catalogue.public_key`.')
   }
   const catalogue = parseJson(signed)
-  const { published_at: publishedAt, models } = isRecord(catalogue) ? catalogue : {}
+  const { published_at: publishedAt, models, release } = isRecord(catalogue) ? catalogue : {}
   if (typeof publishedAt !== 'string' || parseIsoTime(publishedAt) === undefined || !isRecords(models)) {
     throw new Error('The catalogue has no `published_at` or no list of `models`.')
   }
-  return { publishedAt, models }
+  return { publishedAt, models, ...(isRelease(release) && { release }) }
 }
 
 function isRecords(value: unknown): value is readonly Json[] {
@@ -64,12 +66,36 @@ export function publicKeyText(privateKey: string): string {
   return encoded.subarray(SPKI_PREFIX.length).toString('base64')
 }
 
+/* Versions of releases: `0.3.0`. */
+
+const RELEASE = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/
+
+/** Whether it is the version of a release, which is not one of a preview (`0.3.0-rc.1`). */
+export function isRelease(version: unknown): version is string {
+  return typeof version === 'string' && RELEASE.test(version)
+}
+
+/** @param version Of a release. @param running Also of a preview, which comes before its release. */
+export function isNewerRelease(version: string, running: string): boolean {
+  const [base = '', preview] = running.split(/[-+](.*)/s)
+  const numbers = (text: string) => RELEASE.exec(text)?.slice(1).map(Number)
+  const [one, other] = [numbers(version), numbers(base)]
+  if (one === undefined || other === undefined) return false
+  const at = one.findIndex((number, index) => number !== other[index])
+  if (at === -1) return preview !== undefined && running.startsWith(`${base}-`)
+  return (one[at] ?? 0) > (other[at] ?? 0)
+}
+
 /*
  * The published catalogue in the database: each one that was applied is a version, as those of other stored settings.
  */
 
 const KIND = 'catalogue'
 const NAME = 'published'
+
+interface Stored extends Pick<PublishedCatalogue, 'models' | 'release'> {
+  readonly published_at: string
+}
 
 /** Undefined: none was applied, or it was removed. */
 export async function storedCatalogue(db: Kysely<Database>): Promise<PublishedCatalogue | undefined> {
@@ -82,8 +108,8 @@ export async function storedCatalogue(db: Kysely<Database>): Promise<PublishedCa
     .limit(1)
     .executeTakeFirst()
   if (row === undefined || row.settings === null) return undefined
-  const { published_at: publishedAt, models } = JSON.parse(row.settings) as { published_at: string; models: Json[] }
-  return { publishedAt, models }
+  const { published_at: publishedAt, ...rest } = JSON.parse(row.settings) as Stored
+  return { publishedAt, ...rest }
 }
 
 /** In a transaction that has locked the settings. @param catalogue Undefined: the built-in one applies again. */
@@ -98,7 +124,8 @@ export async function storeCatalogue(
     .where('kind', '=', KIND)
     .where('name', '=', NAME)
     .executeTakeFirstOrThrow()
-  const settings = catalogue && { published_at: catalogue.publishedAt, models: catalogue.models }
+  const { publishedAt, models, release } = catalogue ?? {}
+  const settings = catalogue && { published_at: publishedAt, release, models }
   await db
     .insertInto('stored_setting')
     .values({

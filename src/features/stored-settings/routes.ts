@@ -40,6 +40,8 @@ export interface StoredSettingsPort {
   readonly sealKeys: SealKeys
   /** Whether the file or the environment has an entry of that name, which has precedence. */
   isInFile(kind: StoredKind, name: string): boolean
+  /** The release that published the catalogue in the database; undefined: not known. */
+  publishedRelease(): string | undefined
   /** Problems of an entry beside all others; none: it fits. */
   problemsOf(entry: StoredEntry): readonly string[]
   /** Awaited after a change: when it resolves, the change is in force in this process. */
