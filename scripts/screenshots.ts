@@ -8,7 +8,7 @@ import { join, relative } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { build } from 'vite'
 import { DASHBOARD_FOLDER } from '../src/http/dashboard.ts'
-import { startBrowser } from '../test/support/browser/browser.ts'
+import { comesTrue, startBrowser } from '../test/support/browser/browser.ts'
 import type { Dashboard } from '../test/support/browser/dashboard.ts'
 import { startTour, type Tour } from '../test/support/browser/dashboard-tour.ts'
 import { ROOT } from './source-files.ts'
@@ -45,7 +45,7 @@ async function open(page: Page, url: string): Promise<void> {
   // What arrives may open parts that load something themselves.
   for (const _ of [1, 2]) {
     await page.waitForLoadState('networkidle', { timeout: QUIET_MS }).catch(() => undefined)
-    await page.waitForFunction(IS_LOADED)
+    if (!(await comesTrue(page, IS_LOADED))) throw new Error(`${url}: the page does not load`)
   }
 }
 
