@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import * as oauth from 'oauth4webapi'
 import type { OpenedDatabase } from '../../src/db/database.ts'
@@ -9,6 +11,7 @@ import { CHAT, errorOf, eventually, hello, open, send } from '../support/client.
 import { openLocation, testIds } from '../support/database.ts'
 import { type Gateway, oneModel, startGateway } from '../support/gateway.ts'
 import { ORIGIN, sessionOf } from '../support/identity/oauth-server.ts'
+import { makeHome, type Running } from '../support/process/command-line.ts'
 import { ordinary, streamUntil } from '../support/providers/answers.ts'
 import { type FakeProvider, startFakeProvider } from '../support/providers/fake-provider.ts'
 import { readStream } from '../support/providers/sse.ts'
@@ -168,6 +171,63 @@ test('a device is disconnected over HTTP, and by another process within a second
   )
   assert.equal(revoked, 401)
 })
+
+/** Approves the code in a browser's place: signs in by the link, and sends the form. */
+async function approveInBrowser(userCode: string): Promise<void> {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  const token = (await gateway.cli('login-link')).split('=')[1]
+  const signedIn = await send(gateway, '/auth/link', { headers, body: { token } })
+  assert.equal(signedIn.status, 200, signedIn.text)
+  const cookie = signedIn.headers['set-cookie']?.split(';', 1)[0] ?? ''
+  const form = { ...headers, cookie, 'content-type': 'application/x-www-form-urlencoded' }
+  const body = String(new URLSearchParams({ user_code: userCode, decision: 'approve' }))
+  const decided = await send(gateway, '/activate/decision', { headers: form, body })
+  assert.equal(decided.headers['location'], '/activate/approved', decided.text)
+}
+
+async function printed({ ended, stdout, stderr }: Running, part: RegExp): Promise<RegExpExecArray> {
+  let isOver = false
+  void ended.then(() => {
+    isOver = true
+  })
+  const output = () => stdout() + stderr()
+  await eventually(
+    async () => output(),
+    (text) => isOver || part.test(text),
+  )
+  return part.exec(output()) ?? assert.fail(output())
+}
+
+/** `xdg-open` on a machine without a display: missing, or there without a browser that it could start. */
+const HEADLESS = [
+  { name: 'login', opener: undefined },
+  { name: 'login --open without xdg-open', opener: undefined },
+  { name: 'login --open with an xdg-open that finds no browser', opener: '#!/bin/sh\nexit 3\n' },
+]
+
+for (const { name, opener } of HEADLESS) {
+  test(`a machine without browser and terminal is signed in from another one: ${name}`, async (t) => {
+    const home = makeHome()
+    t.after(() => home.remove())
+    const env = { PATH: home.bin }
+    if (opener !== undefined) writeFileSync(join(home.bin, 'xdg-open'), opener, { mode: 0o755 })
+    const opens = name.includes('--open')
+    const flags = ['--url', gateway.url, '--insecure-file', ...(opens ? ['--open'] : [])]
+    const login = home.start(['login', ...flags], { env })
+    t.after(() => login.child.kill('SIGKILL'))
+    const [, page, code = ''] = await printed(login, /^Open (\S+) and enter the code (\S+)\n/)
+    assert.match(page ?? '', new RegExp(`:${gateway.port}/activate$`))
+    if (opens) await printed(login, /No browser could be opened on this machine\. Open the address above/)
+    await approveInBrowser(code)
+    const { code: status, stdout, stderr } = await login.ended
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /^Open .*\nSigned in to \S+.*\n$/)
+    assert.equal(/No browser/.test(stderr), opens)
+    assert.match(readFileSync(join(home.folder, 'credentials.json'), 'utf8'), /tpr_/)
+    const whoami = await home.run(['whoami', '--json'], { env })
+    assert.equal(JSON.parse(whoami.stdout).credential.kind, 'token', whoami.stderr)
+  })
+}
 
 test('tokens and codes are in no log, metric or answer but their own', async () => {
   const metrics = await send(gateway, '/metrics', { key: await gateway.key('--operator') })

@@ -85,11 +85,12 @@ interface Authorizing {
 }
 
 const TICK_MS = 1_000
+const NO_BROWSER = 'No browser could be opened on this machine.'
 
 async function authorize({ server, screen, signal, open }: Authorizing): Promise<Outcome> {
   const grant = await beginDeviceFlow(server, signal)
   screen.show(grant)
-  if (open && !(await openBrowser(grant.completePage))) screen.note('No browser found on this machine.')
+  if (open) openBrowser(grant.completePage, () => screen.note(`${NO_BROWSER} Open the address above on any device.`))
   const expiresAt = Date.now() + grant.lifetimeMs
   const countDown = () => screen.countDown(expiresAt - Date.now())
   countDown()
@@ -239,17 +240,19 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [program: strin
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** @param url http or https, as `URL` writes it. Returns false if no browser can be started. */
-function openBrowser(url: string): Promise<boolean> {
+/**
+ * Opens a browser in the background.
+ * @param url http or https, as `URL` writes it.
+ * @param onFailure Called once if none can be opened: `xdg-open` starts everywhere, and fails without a display.
+ */
+function openBrowser(url: string, onFailure: () => void): void {
   const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open']
-  return new Promise((resolve) => {
-    const child = spawn(program, [...words, url], { stdio: 'ignore', detached: true })
-    child.once('error', () => resolve(false))
-    child.once('spawn', () => {
-      child.unref()
-      resolve(true)
-    })
+  const child = spawn(program, [...words, url], { stdio: 'ignore', detached: true })
+  child.once('error', onFailure)
+  child.once('exit', (code) => {
+    if (code !== 0) onFailure()
   })
+  child.unref()
 }
 
 /* Output of `turnpike login`: the code and the result on standard output, everything else on standard error. */

@@ -1,6 +1,6 @@
 /** `turnpike …` as a process of its own, in a home of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -22,6 +22,8 @@ export interface Running {
 export interface Home {
   /** Where profiles are. */
   readonly folder: string
+  /** Empty, for programs of a test. */
+  readonly bin: string
   /** `input`: what is piped in; without it there is nothing to read. */
   readonly start: (words: readonly string[], options?: RunOptions) => Running
   readonly run: (words: readonly string[], options?: RunOptions) => Promise<Ended>
@@ -36,6 +38,8 @@ export interface RunOptions {
 /** @param env Beside what a process needs; nothing else of the surroundings gets in. */
 export function makeHome(env: Readonly<Record<string, string>> = {}): Home {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-home-'))
+  const bin = join(home, 'bin')
+  mkdirSync(bin)
   const own = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_CONFIG_HOME: join(home, 'config'), ...env }
   const start: Home['start'] = (words, { input = '', env: more = {} } = {}) => {
     const child = spawn(process.execPath, [PROGRAM, ...words], { cwd: home, env: { ...own, ...more } })
@@ -48,6 +52,7 @@ export function makeHome(env: Readonly<Record<string, string>> = {}): Home {
   }
   return {
     folder: join(home, 'config', 'turnpike'),
+    bin,
     start,
     run: (words, options) => start(words, options).ended,
     remove: () => rmSync(home, { recursive: true, force: true }),
