@@ -512,3 +512,80 @@ test('only a failure has a status: an answer of the provider that is not a strea
   const answer = await ask({ key, name: 'refused' })
   assert.deepEqual([answer.status, errorOf(answer).type], [400, 'invalid_request'])
 })
+
+/* Caps of a process, of which one account or address must not take all. */
+
+test('A4: who opens as many event streams as it can leaves some for other accounts', async (t) => {
+  const [greedy, other] = [await gateway.keyOfNewAccount(), await gateway.keyOfNewAccount()]
+  for (const path of ['/v1/events/stream', '/v1/usage/completions/stream']) {
+    const listen = async (key: string) => {
+      const { statusCode, body } = await open(gateway, path, { key, fresh: true })
+      body.on('error', () => undefined)
+      t.after(() => body.destroy())
+      return statusCode
+    }
+    // More than all accounts have together.
+    const opened = await Promise.all(Array.from({ length: 210 }, () => listen(greedy)))
+    assert.deepEqual(Map.groupBy(opened, (status) => status).get(200)?.length, 10, path)
+    assert.equal(await listen(other), 200, path)
+  }
+})
+
+test('A4: an address that begins as many device flows as it can leaves some for others', async () => {
+  const begin = (localAddress: string) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const options = { port: gateway.port, localAddress, method: 'POST', path: '/device/code', headers }
+      const asked = httpRequest({ ...options, host: '127.0.0.1' }, (answer) => {
+        answer.resume()
+        resolve(answer.statusCode ?? 0)
+      })
+      asked.on('error', reject)
+      asked.end('client_id=turnpike-cli&scope=api')
+    })
+  const statuses = new Set<number>()
+  for (let asked = 0; asked < 3_100 && !statuses.has(429); asked++) statuses.add(await begin('127.0.0.2'))
+  assert.deepEqual([...statuses], [200, 429])
+  assert.equal(await begin('127.0.0.3'), 200)
+})
+
+/** Nearly as much as is kept of one stream, in few events. */
+const LARGE = { pieces: 15, size: 500_000 }
+
+test('A4: who runs as many long streams with keys as it can leaves room for those of other accounts', async () => {
+  const end = Promise.withResolvers<void>()
+  let whole = 0
+  provider.answer(async ({ body }, reply) => {
+    const isLarge = JSON.stringify(body).includes('large')
+    reply.head(200, SSE_HEAD)
+    const text = isLarge ? 'x'.repeat(LARGE.size) : 'a word '
+    for (let sent = 0; sent < LARGE.pieces; sent++) await reply.write(frame(chunk({ content: text })))
+    whole += 1
+    await end.promise
+    if (await sendFrames(reply, textChunks(0).slice(-2))) reply.end(frame('[DONE]'))
+  })
+  const [greedy, other] = [await gateway.keyOfNewAccount(), await gateway.keyOfNewAccount()]
+  const names = Array.from({ length: 12 }, (_, at) => `large ${at}`)
+  const bodyOf = (name: string) => ({ messages: [{ role: 'user', content: name }] })
+  const streams = []
+  for (const [at, name] of names.entries()) {
+    streams.push(await begin({ key: greedy, name, body: bodyOf(name) }))
+    await eventually(
+      async () => whole,
+      (sent) => sent > at,
+    )
+  }
+  const small = await begin({ key: other, name: 'small', body: bodyOf('small') })
+  await small.until('a word')
+  small.leave()
+  end.resolve()
+  await Promise.all(streams.map(({ over }) => over))
+  const repeats = await Promise.all(names.map((name) => ask({ key: greedy, name, body: bodyOf(name) })))
+  const refused = repeats.filter(({ status }) => status === 409)
+  assert.ok(refused.length > 0 && refused.length < 8, `${refused.length} of ${names.length} are not kept`)
+  for (const answer of refused) assert.equal(errorOf(answer).code, 'idempotency_result_too_large')
+  const repeated = await ask({ key: other, name: 'small', body: bodyOf('small') })
+  assert.deepEqual([repeated.status, repeated.headers['idempotent-replayed']], [200, 'true'])
+  assert.equal(repeated.text.split('a word ').length - 1, LARGE.pieces)
+  provider.answer(ordinary)
+})
