@@ -15,6 +15,7 @@ import { startGateway } from '../support/gateway.ts'
 import { type Block, documentedBlocks } from '../support/http/documentation.ts'
 import { makeReader, ROOT } from '../support/http/reader.ts'
 import { runCommandHere } from '../support/process/command-in-process.ts'
+import { printedIn } from '../support/process/printed-commands.ts'
 
 // README.md and docs/operations.md run `turnpike doctor`, which fails on a machine that cannot run agents.
 for (const tool of ['git', 'bubblewrap', 'curl', 'python'] as const) findTool(tool)
@@ -185,6 +186,33 @@ for (const block of blocks.filter((each) => each.language === 'yaml' && !isNotRu
     const env = reader.environment(Object.fromEntries(variables))
     const words = ['config', 'check', join(folder, 'page.yaml')]
     const { code, out, error } = await runCommandHere(words, { cwd: folder, env })
+    assert.equal(code, 0, out + error)
+  })
+}
+
+/** Commands of the dashboard that need more than a gateway, and where they run. */
+const OF_DASHBOARD_ELSEWHERE: readonly (readonly [begins: string, where: string])[] = [
+  ['login', 'test/e2e/device-flow.test.ts'],
+  ['provider-credentials add', 'nowhere: it asks for a secret, and the real provider whether it is valid'],
+  ['webhooks', 'test/e2e/webhooks-cli.test.ts'],
+]
+
+const ofDashboard = new Set(
+  printedIn('dashboard/src/**/*.tsx')
+    .map(({ command }) => command)
+    .filter((command) => !OF_DASHBOARD_ELSEWHERE.some(([begins]) => command.startsWith(begins))),
+)
+
+for (const command of ofDashboard) {
+  test(`F20: the dashboard prints 'turnpike ${command}', which runs`, async () => {
+    if (command === 'chat') {
+      const { code, output } = await reader.sh('echo "Say hello." | turnpike chat')
+      return assert.equal(code, 0, output)
+    }
+    const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word)
+    // What stands for the name of a provider is one that there is.
+    const own = words.map((word) => (word === 'providers.name' ? 'providers.patient' : word))
+    const { code, out, error } = await runCommandHere(own, { cwd: folder, env: reader.environment() })
     assert.equal(code, 0, out + error)
   })
 }
