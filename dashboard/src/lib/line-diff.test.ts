@@ -34,3 +34,11 @@ test('very long texts are told as replaced', () => {
   const lines = lineDiff(long('one'), long('two'))
   assert.equal(lines.filter(({ kind }) => kind === 'removed').length, 3_000)
 })
+
+test('long texts are compared by the lines that each has once, and in detail between them', () => {
+  const text = (changed: string) =>
+    Array.from({ length: 6_000 }, (_, at) => (at % 2_000 === 1_000 ? changed : `line ${at}\n}`)).join('\n')
+  const lines = lineDiff(`one\n${text('x')}\nend`, `two\n${text('y')}\nlast`)
+  const changed = lines.filter(({ kind }) => kind !== 'context').map(({ text: line }) => line)
+  assert.deepEqual(changed, ['one', 'two', 'x', 'y', 'x', 'y', 'x', 'y', 'end', 'last'])
+})

@@ -2,8 +2,11 @@
 import type { DiffLine } from './unified-diff.ts'
 import { visibleLine } from './visible-text.ts'
 
-/** Pairs of lines that are compared: a second of work. Beyond, all lines between count as replaced. */
-const MAX_PAIRS = 4_000_000
+/**
+ * Pairs of lines that are compared, in all. Of longer texts, lines that both have once are matched first, and then what
+ * lies between them; what exceeds the rest of the pairs counts as replaced.
+ */
+const MAX_PAIRS = 1_000_000
 
 export function lineDiff(before: string, after: string): readonly DiffLine[] {
   const [old, now] = [before.split('\n'), after.split('\n')]
@@ -31,9 +34,71 @@ export function lineDiff(before: string, after: string): readonly DiffLine[] {
   return lines
 }
 
+type Pair = readonly [old: number, now: number]
+
 /** Positions of lines that both have, in order. */
-function commonPairs(old: readonly string[], now: readonly string[]): readonly (readonly [number, number])[] {
-  if (old.length * now.length > MAX_PAIRS) return []
+function commonPairs(old: readonly string[], now: readonly string[]): readonly Pair[] {
+  const budget = { pairs: MAX_PAIRS }
+  if (old.length * now.length <= budget.pairs) return longestCommon(old, now)
+  const pairs: Pair[] = []
+  let [oldAt, nowAt] = [0, 0]
+  for (const anchor of [...uniquePairs(old, now), [old.length, now.length] as const]) {
+    const [oldPart, nowPart] = [old.slice(oldAt, anchor[0]), now.slice(nowAt, anchor[1])]
+    const cost = oldPart.length * nowPart.length
+    if (cost <= budget.pairs) {
+      budget.pairs -= cost
+      for (const [i, j] of longestCommon(oldPart, nowPart)) pairs.push([oldAt + i, nowAt + j])
+    }
+    if (anchor[0] < old.length) pairs.push(anchor)
+    oldAt = anchor[0] + 1
+    nowAt = anchor[1] + 1
+  }
+  return pairs
+}
+
+/** Lines that each text has exactly once, as many of them as are in the same order in both. */
+function uniquePairs(old: readonly string[], now: readonly string[]): readonly Pair[] {
+  const nowAt = positionsOfUnique(now)
+  const candidates: Pair[] = []
+  for (const [line, at] of positionsOfUnique(old)) {
+    const other = nowAt.get(line)
+    if (other !== undefined) candidates.push([at, other])
+  }
+  return longestIncreasing(candidates)
+}
+
+/** In the order of the lines. */
+function positionsOfUnique(lines: readonly string[]): ReadonlyMap<string, number> {
+  const positions = new Map<string, number>()
+  const repeated = new Set<string>()
+  for (const [at, line] of lines.entries()) {
+    if (repeated.has(line)) continue
+    if (!positions.delete(line)) positions.set(line, at)
+    else repeated.add(line)
+  }
+  return positions
+}
+
+/** The longest part whose second positions rise, too: the ends of parts of each length are searched by halves. */
+function longestIncreasing(pairs: readonly Pair[]): readonly Pair[] {
+  const tops: number[] = []
+  const before: (number | undefined)[] = []
+  for (const [index, [, position]] of pairs.entries()) {
+    let [low, high] = [0, tops.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((pairs[tops[middle] ?? 0]?.[1] ?? 0) < position) low = middle + 1
+      else high = middle
+    }
+    before.push(low === 0 ? undefined : tops[low - 1])
+    tops[low] = index
+  }
+  const found: Pair[] = []
+  for (let at = tops.at(-1); at !== undefined; at = before[at]) found.push(pairs[at] ?? [0, 0])
+  return found.reverse()
+}
+
+function longestCommon(old: readonly string[], now: readonly string[]): readonly Pair[] {
   const width = now.length + 1
   const lengths = new Uint32Array((old.length + 1) * width)
   for (let i = old.length - 1; i >= 0; i--) {
@@ -42,7 +107,7 @@ function commonPairs(old: readonly string[], now: readonly string[]): readonly (
       lengths[i * width + j] = old[i] === now[j] ? (lengths[(i + 1) * width + j + 1] ?? 0) + 1 : Math.max(below, right)
     }
   }
-  const pairs: (readonly [number, number])[] = []
+  const pairs: Pair[] = []
   for (let i = 0, j = 0; i < old.length && j < now.length; ) {
     if (old[i] === now[j]) pairs.push([i++, j++])
     else if ((lengths[(i + 1) * width + j] ?? 0) >= (lengths[i * width + j + 1] ?? 0)) i++

@@ -8,7 +8,8 @@ import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } fr
 import ReactMarkdown, { type Components } from 'react-markdown'
 import remarkGfm from 'remark-gfm'
 import { growingBlocks } from '../lib/growing-markdown.ts'
-import { safeLink } from '../lib/visible-text.ts'
+import { isSimpleMarkdown } from '../lib/markdown-limits.ts'
+import { safeLink, visibleText } from '../lib/visible-text.ts'
 import { classNames } from './class-names.ts'
 import { CodeBlock } from './code.tsx'
 
@@ -82,6 +83,7 @@ export function MarkdownBody({ text, isGrowing = false, className }: MarkdownPro
 }
 
 const Block = memo(function Block({ text }: { readonly text: string }) {
+  if (!isSimpleMarkdown(text)) return <div className="whitespace-pre-wrap">{visibleText(text)}</div>
   return (
     <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS} urlTransform={(address) => safeLink(address)}>
       {text}
