@@ -121,3 +121,20 @@ test('INV-10: after a lapse the lease is renewed before anything else; what was 
     [1, 2, 3].map(() => ['completed', 60n]),
   )
 })
+
+test('INV-10: a request that never left its process costs nothing, although others swept its hold meanwhile', async (t) => {
+  const { database, late, running, sweep, lapse } = await twoProcesses(t)
+  const waiting = await late.port.hold(holdAsk())
+  running.push(waiting)
+  await lapse()
+  assert.equal(await sweep(), 1)
+  assert.notEqual((await ledgerSnapshot(database)).balance, 1_000n)
+  late.port.release(waiting)
+  await late.committer.flush()
+  const { balance, held, completions } = await ledgerSnapshot(database)
+  assert.deepEqual([balance, held], [1_000n, 0n])
+  assert.deepEqual(
+    completions.map(({ status, cost_nano_usd: cost }) => [status, cost]),
+    [['failed', 0n]],
+  )
+})

@@ -13,20 +13,19 @@ import {
   type RefusalScope,
 } from '../../domain/credit.ts'
 import { type ErrorCode, GatewayError } from '../../domain/errors.ts'
-import type { KeyBudget } from '../../domain/identity/caller.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { type NanoUsd, usdNumber, usdText } from '../../domain/money.ts'
 import { invariant, reach } from '../../lib/crash-point.ts'
 import type { Committer } from './commit/committer.ts'
 import { tokensWithin, worstCost } from './ledger/hold-rules.ts'
 import {
-  ESTIMATED,
   type ExtendUnit,
   type HoldUnit,
   type Outcome,
   type PlanTerms,
   type Refusal,
   type SettleUnit,
+  unusedRecord,
 } from './ledger/unit.ts'
 import type { Spool, SpooledHold } from './spool/spool.ts'
 
@@ -47,9 +46,7 @@ export interface CreditPortInput {
 
 /** A hold with the state that its settlement needs. All have the same shape, since each request has one. */
 interface HoldInFlight extends Hold, SpooledHold {
-  readonly terms: PlanTerms
-  readonly keyBudgetNanoUsd: NanoUsd | undefined
-  readonly ancestors: readonly KeyBudget[] | undefined
+  readonly unit: HoldUnit
   /** Whether it was settled or released. */
   resolved: boolean
 }
@@ -74,9 +71,9 @@ export function createCreditPort(input: CreditPortInput): CreditPort {
     release: (held) => release(state, inFlight(held)),
     settle(held, record, kept) {
       const open = inFlight(held)
-      const { terms, unrecorded, amountNanoUsd } = open
+      const { unit, unrecorded, amountNanoUsd } = open
       const promisedNanoUsd = unrecorded ? amountNanoUsd : undefined
-      return settle(state, open, { kind: 'settle', record, terms, unrecorded, promisedNanoUsd, kept })
+      return settle(state, open, { kind: 'settle', record, terms: unit.terms, unrecorded, promisedNanoUsd, kept })
     },
   }
 }
@@ -87,52 +84,45 @@ function inFlight(held: Hold): HoldInFlight {
 
 async function hold(state: PortState, request: HoldRequest): Promise<Hold> {
   if (!state.spool.room(state.running)) throw unavailable('Charges cannot be recorded; retry after 1 s.')
-  const terms = state.terms(request.caller.plan)
+  const unit = holdUnit(request, state.terms(request.caller.plan), state.instanceId)
   state.running += 1
   let held: HoldInFlight | undefined
   try {
-    held = await holdRecorded(state, request, terms)
+    held = await holdRecorded(state, request, unit)
   } finally {
     if (held === undefined) state.running -= 1
   }
   return held
 }
 
-async function holdRecorded(state: PortState, request: HoldRequest, terms: PlanTerms): Promise<HoldInFlight> {
+async function holdRecorded(state: PortState, request: HoldRequest, unit: HoldUnit): Promise<HoldInFlight> {
   let outcome: Outcome
   try {
     const leased = state.ensureLease?.() ?? true
     // Other processes may sweep holds as soon as this process's lease has lapsed.
     if (leased !== true && state.committer.available() && !(await leased))
       throw unavailable('The lease of this process could not be renewed.')
-    outcome = await state.committer.hold(holdUnit(request, terms, state.instanceId))
+    outcome = await state.committer.hold(unit)
   } catch (error) {
     if (!isDatabaseUnavailable(error) || state.exposureNanoUsd() <= 0n) throw error
-    return holdUnrecorded(state, { request, terms, cause: error })
+    return holdUnrecorded(state, unit, error)
   }
   if (outcome.kind === 'held') {
     const { nanoUsd, outputTokens } = outcome
-    return openHold({ request, terms, nanoUsd, outputTokens, unrecorded: false })
+    return openHold({ unit, nanoUsd, outputTokens, unrecorded: false })
   }
   if (outcome.kind === 'refused') throw paymentRequired(outcome)
   state.log.error({ id: request.id, trace_id: request.traceId, outcome }, 'a hold was refused by the database')
   throw new GatewayError('internal_error', 'The cost of this request could not be reserved.')
 }
 
-interface UnrecordedHold {
-  readonly request: HoldRequest
-  readonly terms: PlanTerms
-  /** The database is unavailable. */
-  readonly cause: unknown
-}
-
-async function holdUnrecorded(state: PortState, { request, terms, cause }: UnrecordedHold): Promise<HoldInFlight> {
+/** @param cause The database is unavailable. */
+async function holdUnrecorded(state: PortState, unit: HoldUnit, cause: unknown): Promise<HoldInFlight> {
   const { spool, exposure } = state
-  const { accountId } = request.caller
-  const unit = holdUnit(request, terms, state.instanceId)
+  const { accountId } = unit
   const fit = fitExposure(unit, exposure.left(accountId))
   if (fit === undefined) throw cause
-  const held = openHold({ request, terms, ...fit, unrecorded: true })
+  const held = openHold({ unit, ...fit, unrecorded: true })
   exposure.add(accountId, fit.nanoUsd)
   try {
     await spool.intent(held, intentUnit(unit))
@@ -145,7 +135,7 @@ async function holdUnrecorded(state: PortState, { request, terms, cause }: Unrec
 }
 
 async function extend({ committer }: PortState, held: Hold, nanoUsd: NanoUsd): Promise<boolean> {
-  const { accountId, id, terms, keyBudgetNanoUsd, ancestors } = inFlight(held)
+  const { accountId, id, terms, keyBudgetNanoUsd, ancestors } = inFlight(held).unit
   const unit: ExtendUnit = { kind: 'extend', accountId, id, terms, keyBudgetNanoUsd, ancestors, nanoUsd }
   try {
     const outcome = await committer.extend(unit)
@@ -166,11 +156,10 @@ function extendUnrecorded({ exposure }: PortState, held: Hold, nanoUsd: NanoUsd)
 }
 
 function release(state: PortState, held: HoldInFlight): void {
-  const { accountId, id } = held
   resolve(state, held)
   state.spool.released(held)
-  if (held.unrecorded) state.exposure.add(accountId, -held.amountNanoUsd)
-  else state.committer.release({ kind: 'release', accountId, id })
+  if (held.unrecorded) state.exposure.add(held.accountId, -held.amountNanoUsd)
+  else state.committer.release(held.unit)
 }
 
 function settle(state: PortState, held: HoldInFlight, unit: SettleUnit): Promise<void> {
@@ -246,25 +235,22 @@ function tagSubjects(attribution: Attribution | undefined): readonly BudgetSubje
 }
 
 interface Granted {
-  readonly request: HoldRequest
-  readonly terms: PlanTerms
+  readonly unit: HoldUnit
   readonly nanoUsd: NanoUsd
   readonly outputTokens: number
   readonly unrecorded: boolean
 }
 
-function openHold({ request, terms, nanoUsd, outputTokens, unrecorded }: Granted): HoldInFlight {
-  const { caller } = request
+function openHold({ unit, nanoUsd, outputTokens, unrecorded }: Granted): HoldInFlight {
+  const { id, accountId, keyId } = unit
   return {
-    id: request.id,
-    accountId: caller.accountId,
-    keyId: caller.keyId,
+    id,
+    accountId,
+    keyId,
     outputTokens,
     amountNanoUsd: nanoUsd,
     unrecorded,
-    terms,
-    keyBudgetNanoUsd: caller.monthlyBudgetNanoUsd,
-    ancestors: caller.ancestors,
+    unit,
     dispatchedAt: undefined,
     intentAt: undefined,
     resolved: false,
@@ -380,28 +366,7 @@ function fitExposure(
 
 /** The estimate to charge if this process dies: the prompt, as for every hold. */
 function intentUnit(unit: HoldUnit): SettleUnit {
-  const { id, accountId, keyId, model, provider, stream, promptTokens, priceVersion, createdAt } = unit
-  const { byokFeePpm: feePpm } = unit
-  const record: SettleUnit['record'] = {
-    ...ESTIMATED,
-    id,
-    accountId,
-    keyId,
-    model,
-    provider,
-    stream,
-    promptTokens,
-    completionTokens: 0,
-    costNanoUsd: worstCost(unit, 0),
-    priceVersion,
-    createdAt,
-    durationMs: 0,
-    clientRequestId: unit.clientRequestId,
-    api: unit.api,
-    teamId: unit.teamId,
-    attribution: unit.attribution,
-    requestId: unit.requestId,
-    ...(feePpm === undefined ? {} : { usageDetail: { byok: { feePpm } } }),
-  }
-  return { kind: 'settle', record, terms: unit.terms, unrecorded: true, provisional: true, kept: undefined }
+  const { terms, promptTokens } = unit
+  const record = { ...unusedRecord(unit), promptTokens, costNanoUsd: worstCost(unit, 0) }
+  return { kind: 'settle', record, terms, unrecorded: true, provisional: true, kept: undefined }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../../test/support/ledger/credit-model.ts'
 import type { RunningEstimate } from '../../../domain/credit.ts'
 import { GatewayError } from '../../../domain/errors.ts'
-import type { Batch, Outcome, ReleaseUnit, SettleUnit, Unit } from '../ledger/unit.ts'
+import type { Batch, Outcome, SettleUnit, Unit } from '../ledger/unit.ts'
 import { type CommitterInput, createCommitter } from './committer.ts'
 import { MAX_UNSETTLED, MAX_WAITING_REQUESTS } from './queue.ts'
 
@@ -71,11 +71,6 @@ const settle = (name: string | number, over: Partial<SettleUnit> = {}): SettleUn
   ...settleUnit({ id: completionId(name) }),
   ...over,
 })
-const release = (name: string | number): ReleaseUnit => ({
-  kind: 'release',
-  accountId: hold(0).accountId,
-  id: completionId(name),
-})
 const touch: Unit = { kind: 'touch', accountId: hold(0).accountId, terms: PREPAID }
 const estimate = (name: string | number, completionTokens: number): RunningEstimate => ({
   accountId: hold(0).accountId,
@@ -89,7 +84,7 @@ const estimate = (name: string | number, completionTokens: number): RunningEstim
 const nameOf = (unit: Unit): string => {
   if (unit.kind === 'estimates')
     return `estimates ${unit.estimates.map(({ id, completionTokens }) => `${id.slice(9)}=${completionTokens}`).join()}`
-  if (unit.kind === 'settle') return `settle ${unit.record.id.slice(9)}`
+  if (unit.kind === 'settle') return `${unit.unsent ? 'release' : 'settle'} ${unit.record.id.slice(9)}`
   return 'id' in unit ? `${unit.kind} ${unit.id.slice(9)}` : unit.kind
 }
 const names = ({ units }: Pick<Sent, 'units'>) => units.map(nameOf)
@@ -126,8 +121,8 @@ test('one batch is under way at a time; what came meanwhile goes out when it has
   watch(committer.hold(hold(2)))
   committer.estimates([estimate(8, 5)])
   const settled = watch(committer.settle(settle(3)))
-  committer.release(release(4))
-  watch(committer.extend({ ...release(5), kind: 'extend', terms: PREPAID, keyBudgetNanoUsd: undefined, nanoUsd: 1n }))
+  committer.release(hold(4))
+  watch(committer.extend({ ...hold(5), kind: 'extend', nanoUsd: 1n }))
   watch(committer.settle(settle(6)))
   endTurn()
   assert.equal(sent.length, 1)
@@ -151,7 +146,7 @@ test('settlements wait 20 ms for a batch of holds to ride on, then go alone', as
   await pass(1)
   assert.deepEqual(names(latest()), ['settle 1', 'settle 2'])
   await latest().succeed()
-  committer.release(release(3))
+  committer.release(hold(3))
   await pass(10)
   watch(committer.hold(hold(4)))
   endTurn()
@@ -326,7 +321,7 @@ test('what the database refuses for good is logged whole but for the customer’
     answer: { status: 200, headers: {}, body: 'secret' },
   }
   const fates = [watch(committer.settle(settle(1, { kept }))), watch(committer.settle(settle(2)))]
-  committer.release(release(3))
+  committer.release(hold(3))
   committer.estimates([estimate(4, 1)])
   await pass(20)
   const failed: Outcome = { kind: 'failed', message: 'CHECK' }
@@ -337,7 +332,7 @@ test('what the database refuses for good is logged whole but for the customer’
     logged.map(({ level, message }) => `${level}: ${message}`),
     [
       'error: settlement rejected by the database',
-      'error: release rejected by the database',
+      'error: settlement rejected by the database',
       'error: running estimates rejected by the database',
     ],
   )
@@ -349,7 +344,7 @@ test('what the database refuses for good is logged whole but for the customer’
 test('LED-6: a settlement whose hold was resolved by another is done, with a word in the log', async (t) => {
   const { committer, latest, logged, pass } = setUp(t)
   const fate = watch(committer.settle(settle(1)))
-  committer.release(release(2))
+  committer.release(hold(2))
   await pass(20)
   await latest().succeed([{ kind: 'already' }, { kind: 'already' }])
   assert.ok('value' in fate)
@@ -460,7 +455,7 @@ test('INV-4, INV-6: whatever the database loses, forgets or delays, each hold en
         } else if (kind === 'end' || kind === 'release') {
           const name = open.splice(number % Math.max(1, open.length), 1)[0]
           if (name === undefined) continue
-          if (kind === 'release') committer.release(release(name))
+          if (kind === 'release') committer.release(hold(name))
           else {
             charged.push(completionId(name))
             watch(committer.settle(settleUnit({ id: completionId(name), costNanoUsd: 7n })))

@@ -8,11 +8,18 @@ import type { RunningEstimate } from '../../../domain/credit.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { CompletionId } from '../../../domain/ids.ts'
 import { invariant } from '../../../lib/crash-point.ts'
-import type { ExtendUnit, HoldUnit, LedgerStore, Outcome, ReleaseUnit, SettleUnit, Unit } from '../ledger/unit.ts'
+import {
+  type ExtendUnit,
+  type HoldUnit,
+  type LedgerStore,
+  type Outcome,
+  type SettleUnit,
+  type Unit,
+  unsentUnit,
+} from '../ledger/unit.ts'
 import {
   type CommitBatch,
   createCommitQueue,
-  enqueueRelease,
   enqueueSettlement,
   hasRoom,
   type QueuedRequest,
@@ -59,7 +66,8 @@ export interface Committer {
   submit(unit: Unit): Promise<Outcome>
   /** Resolves when the settlement is committed, however long that takes. Never rejects. Consecutive ones share a promise. */
   settle(unit: SettleUnit): Promise<void>
-  release(unit: ReleaseUnit): void
+  /** Returns a hold for which nothing is charged. */
+  release(unit: HoldUnit): void
   /** Records the cost so far of running requests, in a later batch; the newest per request counts. */
   estimates(list: readonly RunningEstimate[]): void
   /** Resolves when all settlements and releases enqueued before are committed. */
@@ -106,7 +114,7 @@ export function createCommitter(input: CommitterInput): Committer {
     },
     release(unit) {
       if (state.openHolds > 0) state.openHolds--
-      enqueueRelease(queue, unit, state.clock())
+      void enqueueSettlement(queue, unsentUnit(unit), state.clock())
       scheduleSettlements(state)
     },
     estimates(list) {
@@ -307,8 +315,8 @@ function resolveSettlements(state: Counters, batch: CommitBatch, outcomes: reado
   for (const settlement of batch.settlements) {
     const outcome = outcomes[at++] ?? NONE
     if (outcome.kind === 'failed') reportFailure(state, settlement, outcome.message)
-    if (outcome.kind === 'corrected' && settlement.unit.kind === 'settle') corrected.push(settlement.unit.record.id)
-    if (outcome.kind === 'already' && settlement.unit.kind === 'settle') {
+    if (outcome.kind === 'corrected') corrected.push(settlement.unit.record.id)
+    if (outcome.kind === 'already' && !settlement.unit.unsent) {
       found.push(settlement.unit.record.id)
       isRetry ||= settlement.tried
     }
@@ -327,10 +335,6 @@ const NONE: Outcome = { kind: 'failed', message: 'The batch has no outcome for i
 /** Logs the record, never the saved answer: that is the customer's. */
 function reportFailure(state: Counters, { unit }: QueuedSettlement, reason: string): void {
   state.failed++
-  if (unit.kind === 'release') {
-    state.log.error({ release: unit, reason }, 'release rejected by the database')
-    return
-  }
   const record = { ...unit.record, costNanoUsd: String(unit.record.costNanoUsd) }
   state.log.error({ settlement: record, reason }, 'settlement rejected by the database')
 }

@@ -6,7 +6,7 @@ import { databaseUnavailable } from '../../../db/failure.ts'
 import type { RunningEstimate } from '../../../domain/credit.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { CompletionId } from '../../../domain/ids.ts'
-import type { Outcome, ReleaseUnit, SettleUnit, Unit } from '../ledger/unit.ts'
+import { type Outcome, type SettleUnit, type Unit, unsentUnit } from '../ledger/unit.ts'
 
 /** Requests that may wait for a batch. */
 export const MAX_WAITING_REQUESTS = 10_000
@@ -30,10 +30,9 @@ export interface QueuedRequest {
 }
 
 export interface QueuedSettlement {
-  readonly unit: SettleUnit | ReleaseUnit
+  readonly unit: SettleUnit
   readonly since: number
-  /** Undefined for releases, which nobody waits for. */
-  readonly group: SettlementGroup | undefined
+  readonly group: SettlementGroup
   /** It was in a batch that failed, and may have been committed nevertheless. */
   tried: boolean
 }
@@ -90,11 +89,6 @@ export function enqueueSettlement(queue: CommitQueue, unit: SettleUnit, since: n
   return group.committed
 }
 
-export function enqueueRelease(queue: CommitQueue, unit: ReleaseUnit, since: number): void {
-  queue.settlements.push({ unit, since, group: undefined, tried: false })
-  queue.enqueued++
-}
-
 function newGroup(queue: CommitQueue): SettlementGroup {
   const { promise, resolve } = Promise.withResolvers<void>()
   queue.group = { committed: promise, resolve, left: 0 }
@@ -147,8 +141,8 @@ export function requeue({ estimates }: CommitQueue, batch: CommitBatch): void {
   }
 }
 
-export function resolveGroup(group: SettlementGroup | undefined): void {
-  if (group !== undefined && --group.left === 0) group.resolve()
+export function resolveGroup(group: SettlementGroup): void {
+  if (--group.left === 0) group.resolve()
 }
 
 /** The part of the committer's state that requests concern. */
@@ -179,14 +173,11 @@ export function hasRoom({ queue, openHolds }: RequestState): boolean {
   return queue.requests.length < MAX_WAITING_REQUESTS && queue.settlements.length + openHolds < MAX_UNSETTLED
 }
 
-/** Rejects a request whose batch was sent. A hold may be committed nevertheless, so it is released. */
+/** Rejects a request whose batch was sent. A hold may be committed nevertheless, and even charged by others since. */
 export function rejectSent(state: RequestState, each: QueuedRequest, failure: GatewayError): void {
   if (each.rejected) return
   each.rejected = true
-  if (each.unit.kind === 'hold') {
-    const { accountId, id } = each.unit
-    enqueueRelease(state.queue, { kind: 'release', accountId, id }, state.clock())
-  }
+  if (each.unit.kind === 'hold') void enqueueSettlement(state.queue, unsentUnit(each.unit), state.clock())
   each.reject(failure)
 }
 

@@ -71,6 +71,8 @@ export interface SettleUnit {
    * corrects no charge, and a late settlement of that process corrects the estimate.
    */
   readonly provisional?: true
+  /** Whether nothing is to be charged: see `unsentUnit`. */
+  readonly unsent?: true
   /** The exposure reserved for a settlement without a recorded hold: at least that much may be charged. */
   readonly promisedNanoUsd?: NanoUsd | undefined
   readonly kept: SavedResult | undefined
@@ -88,6 +90,41 @@ export const ESTIMATED = {
   attempts: 1,
   attemptLog: undefined,
 } as const satisfies Partial<CompletionRecord>
+
+/** The record of a held request that used nothing so far. */
+export function unusedRecord(unit: HoldUnit): CompletionRecord {
+  const { id, accountId, keyId, model, provider, stream, priceVersion, createdAt, byokFeePpm: feePpm } = unit
+  return {
+    ...ESTIMATED,
+    id,
+    accountId,
+    keyId,
+    model,
+    provider,
+    stream,
+    promptTokens: 0,
+    completionTokens: 0,
+    costNanoUsd: 0n,
+    priceVersion,
+    createdAt,
+    durationMs: 0,
+    clientRequestId: unit.clientRequestId,
+    api: unit.api,
+    teamId: unit.teamId,
+    attribution: unit.attribution,
+    requestId: unit.requestId,
+    ...(feePpm === undefined ? {} : { usageDetail: { byok: { feePpm } } }),
+  }
+}
+
+/**
+ * Returns the hold of a request that nobody charges for. Where others took this process for dead and charged an estimate
+ * meanwhile, that is corrected to nothing, which a `ReleaseUnit` does not do.
+ */
+export function unsentUnit(unit: HoldUnit): SettleUnit {
+  const record = { ...unusedRecord(unit), status: 'failed', attempts: 0, providerCostNanoUsd: 0n } as const
+  return { kind: 'settle', record, terms: unit.terms, unrecorded: false, unsent: true, kept: undefined }
+}
 
 /** Ends a hold without a charge. */
 export interface ReleaseUnit {
