@@ -15,6 +15,7 @@ import { GatewayError } from '../domain/errors.ts'
 import type { AccountId } from '../domain/ids.ts'
 import type { OpenedDatabase } from './database.ts'
 import { DatabaseError, databaseFailure } from './failure.ts'
+import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
 import { MAX_WAITING_MESSAGES } from './sqlite/driver.ts'
 
@@ -376,15 +377,38 @@ test('close lets everything finish that was asked before, and refuses what comes
   await assert.rejects(stat(`${path}-wal`), { code: 'ENOENT' })
 })
 
-test('the death of a database thread is reported, and everything that waits is refused', async (t) => {
+/** What `open` returns, and the threads that it started. */
+async function startedBy<Result>(open: () => Promise<Result>): Promise<readonly [Result, readonly Worker[]]> {
   const workers: Worker[] = []
   const remember = (message: unknown) => void workers.push((message as { worker: Worker }).worker)
   subscribe('worker_threads', remember)
+  try {
+    return [await open(), workers]
+  } finally {
+    unsubscribe('worker_threads', remember)
+  }
+}
+
+test('the death of a database thread is reported, and everything that waits is refused', async (t) => {
   const fatal = Promise.withResolvers<Error>()
-  const database = await openDatabase({ path: await temporaryPath(t), onFatal: fatal.resolve })
-  unsubscribe('worker_threads', remember)
+  const path = await temporaryPath(t)
+  const programs = { ofItsOwn: new URL('../../test/support/process/database-program.ts', import.meta.url) }
+  const [database, workers] = await startedBy(() => openDatabase({ path, programs, onFatal: fatal.resolve }))
   t.after(() => database.close())
   await workers[0]?.terminate()
   assert.match((await fatal.promise).message, /writer thread/)
   await assert.rejects(database.ping(), { code: 'database_unavailable' })
+})
+
+test('in a process that keeps threads, those of a closed database serve the next one', async (t) => {
+  const programs = { kept: new URL('../../test/support/process/database-program.ts', import.meta.url) }
+  const open = async () => openDatabase({ path: await temporaryPath(t), programs })
+  const first = await open()
+  await first.close()
+  await assert.rejects(first.ping(), { code: 'database_unavailable' })
+  const [second, workers] = await startedBy(open)
+  t.after(() => second.close())
+  assert.deepEqual(workers, [])
+  await migrate(second.db, Date.now)
+  assert.deepEqual(await names(second), [])
 })

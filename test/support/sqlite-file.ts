@@ -5,9 +5,12 @@ import type { TestContext } from 'node:test'
 import type { OpenedDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openDatabase } from '../../src/db/open.ts'
+import { keepThreads } from '../../src/db/sqlite/driver.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/ledger/sqlite/store.ts'
 import { copyCurrentFile } from './current-databases.ts'
 import { dataRoot } from './process/data-root.ts'
+
+keepThreads()
 
 /** A path for a database in a folder that is removed after the test. */
 export async function temporaryPath(test: Pick<TestContext, 'after'>): Promise<string> {

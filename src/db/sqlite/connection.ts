@@ -76,7 +76,7 @@ export interface Connection {
 }
 
 /** Throws when the file cannot be opened or does not take the settings. The writer creates it (mode 0600). */
-export function openConnection({ path, role }: ThreadOptions): Connection {
+export function openConnection({ path, role }: Pick<ThreadOptions, 'role'> & { readonly path: string }): Connection {
   if (role === 'writer') closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path, { readOnly: role === 'reader', timeout: BUSY_TIMEOUT_MS })
   if (role === 'writer') switchToWal(database)

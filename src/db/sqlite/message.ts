@@ -19,11 +19,12 @@ export type DatabaseRequest =
       readonly transaction: boolean
     }
   | { readonly kind: 'batch'; readonly groups: readonly StatementGroup[] }
-  /**
-   * `open` comes first, once: the threads start side by side, but the reader's connection needs the writer's file.
-   * `begin` takes the write lock at once; `rollback` is harmless without a transaction.
-   */
-  | { readonly kind: 'open' | 'begin' | 'commit' | 'rollback' | 'ping' | 'close' }
+  /** Comes first: the threads start side by side, but the reader's connection needs the writer's file. */
+  | { readonly kind: 'open'; readonly path: string }
+  /** `begin` takes the write lock at once; `rollback` is harmless without a transaction. */
+  | { readonly kind: 'begin' | 'commit' | 'rollback' | 'ping' }
+  /** `keep` leaves the thread running, without a connection, until the next `open`. */
+  | { readonly kind: 'close'; readonly keep: boolean }
   /** Poll interval of `PRAGMA data_version`; undefined: stop polling. */
   | { readonly kind: 'watch'; readonly intervalMs: number | undefined }
   | { readonly kind: 'program'; readonly name: string; readonly payload: unknown }
@@ -45,7 +46,6 @@ export type DatabaseReply =
   | { readonly event: 'changed' }
 
 export interface ThreadOptions {
-  readonly path: string
   readonly role: 'writer' | 'reader'
   /** URLs of the programs' modules, by name. */
   readonly programs?: Readonly<Record<string, string>> | undefined

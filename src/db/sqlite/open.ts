@@ -24,15 +24,15 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenedDatabase
     if (opened) onFatal(error)
   }
   const events = { onChanged: notifyChange, onDeath }
-  const writerThread = startThread({ path, role: 'writer', programs: addresses(programs) }, events)
-  const reader = startThread({ path, role: 'reader' }, events)
+  const writerThread = startThread({ role: 'writer', programs: addresses(programs) }, events)
+  const reader = startThread({ role: 'reader' }, events)
   const closeThreads = async () => {
     await reader.close() // the writer goes last, so that it can fold the write-ahead log into the file
     await writerThread.close()
   }
   try {
-    await writerThread.send({ kind: 'open' })
-    await reader.send({ kind: 'open' })
+    await writerThread.send({ kind: 'open', path })
+    await reader.send({ kind: 'open', path })
   } catch (error) {
     await closeThreads()
     throw openFailure(path, error)

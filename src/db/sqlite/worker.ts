@@ -40,11 +40,12 @@ function serve(port: MessagePort, options: ThreadOptions, programs: Programs): v
   let connection: Connection | undefined
   const watcher = createWatcher(() => reply(port, { event: 'changed' }))
   const perform = (message: DatabaseMessage): unknown => {
-    if (message.kind === 'open') connection = openConnection(options)
+    if (message.kind === 'open') connection = openConnection({ path: message.path, role: options.role })
     if (message.kind === 'close') {
       watcher.stop()
       connection?.close()
-      port.close()
+      connection = undefined
+      if (!message.keep) port.close()
     }
     if (message.kind === 'open' || message.kind === 'close') return undefined
     if (connection === undefined) throw new Error('The database is not open.')
