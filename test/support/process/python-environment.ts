@@ -1,9 +1,10 @@
 /** Tests that are published for Python: an interpreter with pinned packages, installed once per machine. */
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -22,15 +23,60 @@ export const LLAMAINDEX_PACKAGES = ['llama-index-llms-openai-like==0.8.1']
 /** Of pip: bounded by what it downloads, not by the clock of a busy machine. */
 const TIMEOUT_MS = 540_000
 
+const POLL_MS = 500
+
 /**
+ * Of several processes that want the same packages one installs them, which is most of a minute of CPU time, and the others
+ * wait for it.
  * @param packages With exact versions, as pip takes them.
- * @returns the interpreter of a virtual environment in the temporary folder, which is renamed when it is complete.
+ * @returns the interpreter of a virtual environment in the temporary folder.
  * Throws with the commands to install it where that fails.
  */
 export async function pythonWith(packages: readonly string[]): Promise<string> {
   const environment = join(tmpdir(), `turnpike-python-${packages.join('-').replaceAll('==', '-')}`)
   const python = join(environment, 'bin', 'python')
-  if (existsSync(python)) return python
+  const lock = `${environment}.lock`
+  while (!existsSync(python)) {
+    if (!takeLock(lock)) {
+      await sleep(POLL_MS)
+      continue
+    }
+    try {
+      if (!existsSync(python)) await install(environment, packages)
+    } finally {
+      rmSync(lock, { force: true })
+    }
+  }
+  return python
+}
+
+/** @returns False while another process has it; that of a process which has ended is removed. */
+function takeLock(path: string): boolean {
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    if (!isHeld(path)) rmSync(path, { force: true })
+    return false
+  }
+}
+
+/** Also while its owner, which is yet to be written, is 0: that is this process. */
+function isHeld(path: string): boolean {
+  try {
+    return process.kill(Number(readFileSync(path, 'utf8')), 0)
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** The environment is renamed when it is complete. */
+async function install(environment: string, packages: readonly string[]): Promise<void> {
   const draft = await mkdtemp(join(tmpdir(), 'turnpike-python-'))
   try {
     await run('python3', ['-m', 'venv', draft], { timeout: TIMEOUT_MS })
@@ -38,9 +84,9 @@ export async function pythonWith(packages: readonly string[]): Promise<string> {
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     const cause = error instanceof Error ? error.message : String(error)
+    const python = join(environment, 'bin', 'python')
     const commands = `python3 -m venv ${environment} && ${python} -m pip install ${packages.join(' ')}`
     throw new Error(`Python packages of this test are not installed. Install them with: ${commands}\n${cause}`)
   }
-  await rename(draft, environment).catch(() => rm(draft, { recursive: true, force: true })) // another run was first
-  return python
+  await rename(draft, environment).catch(() => rm(draft, { recursive: true, force: true })) // another was first
 }
