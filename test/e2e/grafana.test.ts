@@ -14,6 +14,7 @@ import { alertRules, PANELS, recordings } from '../../scripts/kit/grafana.ts'
 import { findTool } from '../../scripts/kit/machine-tools.ts'
 import { CHAT, hello, send } from '../support/client.ts'
 import { startGateway } from '../support/gateway.ts'
+import { blockOf } from '../support/http/reader.ts'
 import { startReceiver } from '../support/otlp/receiver.ts'
 import { freePort } from '../support/process/free-port.ts'
 
@@ -108,13 +109,18 @@ function selectorsOf(query: string): readonly Selector[] {
 test('Prometheus scrapes the gateway, accepts the rules and evaluates every query', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-prometheus-'))
   const port = await freePort()
-  const target = JSON.stringify([`127.0.0.1:${gateway.port}`])
+  // As docs/operations.md prints it, without TLS.
+  const scraped = blockOf('docs/operations.md', 'scrape_configs:')
+    .text.replace('scheme: https', 'scheme: http')
+    .replace('/etc/prometheus/turnpike-key', join(folder, 'key'))
+    .replace('ai.example.com', `127.0.0.1:${gateway.port}`)
+  writeFileSync(join(folder, 'key'), await gateway.key('--operator', '--scopes', 'models:read'))
   const rules = join(import.meta.dirname, '../../deploy/grafana/turnpike-alerts.yaml')
   writeFileSync(
     join(folder, 'prometheus.yml'),
     `global: { scrape_interval: 500ms, evaluation_interval: 500ms }
 rule_files: [${JSON.stringify(rules)}]
-scrape_configs: [{ job_name: turnpike, static_configs: [{ targets: ${target} }] }]
+${scraped}
 `,
   )
   const flags = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`]

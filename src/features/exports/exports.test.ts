@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { sqliteTest, temporaryDatabase } from '../../../test/support/database.ts'
+import { blockOf } from '../../../test/support/http/reader.ts'
 import { completionRecord, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { pythonWith } from '../../../test/support/process/python-environment.ts'
 import { verifySignature } from '../../../test/support/providers/sigv4.ts'
@@ -86,9 +87,14 @@ rows = duckdb.sql(sys.argv[1]).fetchall()
 print(json.dumps(rows, default=str))`
 
 /** Rows as DuckDB reads them from the files below a folder, `{}` in the query. */
-async function query<Row>(folder: string, sql: string): Promise<readonly Row[]> {
+function query<Row>(folder: string, sql: string): Promise<readonly Row[]> {
+  return queried(`${CURRENT} ${sql}`.replaceAll('{}', folder))
+}
+
+/** Rows of the last statement. */
+async function queried<Row>(sql: string): Promise<readonly Row[]> {
   const python = await pythonWith(['duckdb==2.0.1'])
-  const { stdout } = await run(python, ['-c', SCRIPT, `${CURRENT} ${sql}`.replaceAll('{}', folder)])
+  const { stdout } = await run(python, ['-c', SCRIPT, sql])
   return JSON.parse(stdout) as Row[]
 }
 
@@ -210,6 +216,12 @@ test('files of a folder have the sums of the ledger by model to the nano-dollar,
        provider_cost_usd::varchar, epoch_ms(created_at)::varchar, prompt_tokens::varchar, stream::varchar, first_byte_ms, duration_ms::varchar
      from current where id = '${records[10]?.id}'`,
   )
+  const [, ...statements] = blockOf('docs/exports.md', 'CREATE SECRET').text.split(/;\n+/)
+  const byCustomer = await queried<readonly [string | null, string]>(
+    statements.join(';\n').replaceAll('s3://example-analytics/turnpike', folder).replace('2026-11-01', '2000-01-01'),
+  )
+  const read = new Set(byCustomer.map(([customer, model]) => `${model}: ${customer}`))
+  assert.deepEqual(read, new Set(['m0: acme "1"', 'm1: null', 'm2: acme "1"', 'm3: null', 'free: null']))
   assert.deepEqual(one, [
     ...['acc_1', 'team_1', 'usr_ada', 'usr_ada', 'chat', 'chat_completions', 'completed', 'provider', 'acme "1"'],
     ...['123456.789012355', '123456.789012355', String(AT + 600_000), '10', 'false', null, '12'],

@@ -3,7 +3,7 @@
  * Python. Runs on one database: it is about what is written.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { AccountId } from '../../../src/domain/ids.ts'
@@ -12,6 +12,7 @@ import { CHAT, eventually, send } from '../../support/client.ts'
 import { openLocation, testIds } from '../../support/database.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { blockOf, makeReader } from '../../support/http/reader.ts'
+import { startReceiver } from '../../support/otlp/receiver.ts'
 import { freePort } from '../../support/process/free-port.ts'
 import { CLIENT_PACKAGES, pythonWith } from '../../support/process/python-environment.ts'
 
@@ -35,30 +36,65 @@ async function succeeds(text: string, env: Readonly<Record<string, string>> = {}
 const PROGRAMS = { bundled: process.execPath, machine: 'node' } as const
 const BODY = { model: 'turnpike-simulator', messages: [{ role: 'user', content: 'Hello!' }] }
 
-test('README.md: keys in the environment enable providers', async () => {
+/** Starts what a block starts, on data of its own, until `use` has ended. @param use Gets its address and its first key. */
+async function whileServed(block: string, use: (at: { url: string; key: string }) => Promise<void>): Promise<void> {
   const port = String(await freePort())
-  const env = { PORT: port, HOST: '127.0.0.1', TURNPIKE_DATA_DIR: join(reader.folder, 'data') }
-  const block = blockOf('README.md', 'OPENAI_API_KEY=').text.replace('npm start', 'npm --prefix "$ROOT" start')
-  const served = reader.start(block, env)
+  const data = mkdtempSync(join(reader.folder, 'data-'))
+  const served = reader.start(block, { PORT: port, HOST: '127.0.0.1', TURNPIKE_DATA_DIR: data })
+  const url = `http://127.0.0.1:${port}`
   try {
     await served.printed(/is listening|Turnpike \d/)
     const isReady = () =>
-      fetch(`http://127.0.0.1:${port}/readyz`).then(
+      fetch(`${url}/readyz`).then(
         ({ ok }) => ok,
         () => false,
       )
     await eventually(isReady, Boolean, 60_000)
-    const first = await served.printed(/tp_[0-9A-Za-z]{46}/)
-    const models = await fetch(`http://127.0.0.1:${port}/v1/models`, {
-      headers: { authorization: `Bearer ${first[0]}` },
-    })
-    const owners = new Set(
-      ((await models.json()) as { data: { owned_by: string }[] }).data.map((each) => each.owned_by),
-    )
-    for (const owner of ['openai', 'deepseek']) assert.ok(owners.has(owner), [...owners].join(' '))
+    const [first] = await served.printed(/tp_[0-9A-Za-z]{46}/)
+    await use({ url, key: first })
   } finally {
     await served.stop()
   }
+}
+
+for (const [page, expected] of [
+  ['README.md', ['openai', 'deepseek']],
+  ['docs/quick-start.md', ['openai']],
+] as const) {
+  test(`${page}: keys in the environment enable providers`, async () => {
+    const block = blockOf(page, 'OPENAI_API_KEY=').text.replace('npm start', 'npm --prefix "$ROOT" start')
+    await whileServed(block, async ({ url, key: first }) => {
+      const models = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${first}` } })
+      const { data } = (await models.json()) as { readonly data: readonly { readonly owned_by: string }[] }
+      const owners = new Set(data.map((each) => each.owned_by))
+      for (const owner of expected) assert.ok(owners.has(owner), [...owners].join(' '))
+    })
+  })
+}
+
+test('docs/observability.md: a gateway that is started so sends its traces', async () => {
+  const receiver = await startReceiver((close) => after(close))
+  const block = blockOf('docs/observability.md', 'OTEL_EXPORTER_OTLP_ENDPOINT').text
+  await whileServed(block.replace('http://localhost:4318', receiver.url), async ({ url, key: first }) => {
+    const headers = { authorization: `Bearer ${first}`, 'content-type': 'application/json' }
+    const answer = await fetch(`${url}${CHAT}`, { method: 'POST', headers, body: JSON.stringify(BODY) })
+    assert.equal(answer.status, 200, await answer.text())
+    await eventually(
+      async () => receiver.spans.length,
+      (count) => count > 0,
+      60_000,
+    )
+    assert.deepEqual(receiver.problems, [])
+  })
+})
+
+test('docs/migrating.md: a configuration of LiteLLM is imported, and passes the check', async () => {
+  const folder = mkdtempSync(join(reader.folder, 'migrating-'))
+  const model = 'model_name: fast, litellm_params: { model: openai/gpt-5-mini, api_key: os.environ/OPENAI_API_KEY }'
+  writeFileSync(join(folder, 'config.yaml'), `model_list: [{ ${model} }]\n`)
+  const block = blockOf('docs/migrating.md', 'turnpike import').text
+  assert.match(await succeeds(`cd '${folder}'\n${block}`, { OPENAI_API_KEY: 'sk-x' }), /turnpike\.yaml: ok/)
+  assert.match(readFileSync(join(folder, 'turnpike.yaml'), 'utf8'), /id: fast/)
 })
 
 test('README.md and docs/idempotency.md: the Python client', async () => {
