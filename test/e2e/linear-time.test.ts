@@ -5,6 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import ReactMarkdown from 'react-markdown'
+import remarkGfm from 'remark-gfm'
+import { growingBlocks } from '../../dashboard/src/lib/growing-markdown.ts'
+import { lineDiff } from '../../dashboard/src/lib/line-diff.ts'
+import { isSimpleMarkdown } from '../../dashboard/src/lib/markdown-limits.ts'
 import { parseUnifiedDiff, sideBySide } from '../../dashboard/src/lib/unified-diff.ts'
 import { safeLink, visibleText } from '../../dashboard/src/lib/visible-text.ts'
 import { readEvents } from '../../packages/client/src/events.ts'
@@ -300,6 +307,11 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     const { files } = parseUnifiedDiff(head + text)
     return [parseUnifiedDiff(text), files.map(({ hunks }) => hunks.map(({ lines }) => sideBySide(lines)))]
   },
+  'comparison in the dashboard': (text) => [
+    lineDiff(text, `${text.slice(1)}x`),
+    lineDiff(linesOf(partOf(text), 'a'), linesOf(partOf(text), 'b')),
+  ],
+  'Markdown in the dashboard, as it grows': (text) => [growingBlocks(text), isSimpleMarkdown(text)],
   'text in the dashboard': (text) => [visibleText(text), safeLink(text), safeLink(`https://${text}`)],
   'events for the client': async (text) => {
     const read = []
@@ -310,6 +322,10 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'partial arguments with hostile paths': (text) =>
     createPartialArguments().push([{ jsonPath: text, stringValue: 'a' }]),
 }
+
+/** A line for each character, of which both sides have those between lines of their own. */
+const linesOf = (text: string, side: string): string =>
+  [...text].map((character, at) => (at % 3 === 0 ? side : `${at}${character}`)).join('\n')
 
 const never = (): void => undefined
 const MATCHERS = await compileMatchers([
@@ -420,6 +436,33 @@ for (const [name, read] of Object.entries(READERS)) {
     if (!SLOW.has(name)) assert.deepEqual(await faultsOf(read, [UNEXPECTED], 128 * 1024), [])
   })
 }
+
+/** What nests and what pairs in Markdown, beside the other units. */
+const MARKDOWN: readonly string[] = [
+  ...['> ', '- ', '1. ', '2. a\n', '- a\n', '  - a\n', '> a\n', '> - a\n', '> **a\n', '# ', '===\n', 'a\n---\n'],
+  ...['**a', '**a**a\r', '*a_', '__a', '~~', '![', '[a](', '[a][', '](', '[^a]', '[^a]: b\n', '[a]: <', '`a'],
+  ...['| a |\n', '|-|\n', 'a@b.c ', 'www.', 'http://a', '&amp;', '<!--', 'a  \n', '- [ ] a\n', '```\n*a_\n\n'],
+]
+/** Rendering takes long for each character. */
+const MARKDOWN_SIZE = 4 * 1024
+
+/** As `dashboard/src/ui/markdown-body.tsx` renders it, whose syntax Node.js does not read. */
+function renderMarkdown(text: string): unknown {
+  if (!isSimpleMarkdown(text)) return text
+  return renderToStaticMarkup(createElement(ReactMarkdown, { remarkPlugins: [remarkGfm], children: text }))
+}
+
+test('time is linear in the Markdown that is rendered, and no depth overflows the stack', async () => {
+  const faults: string[] = []
+  for (const unit of [...UNITS, ...MARKDOWN]) {
+    const fault = await linearityFault((size) => {
+      const text = repeated(unit, size) + UNEXPECTED
+      return () => renderMarkdown(text)
+    }, MARKDOWN_SIZE)
+    if (fault !== undefined) faults.push(`${JSON.stringify(unit)}: ${fault}`)
+  }
+  assert.deepEqual(faults, [])
+})
 
 const list = <T>(size: number, make: (at: number) => T): T[] => Array.from({ length: size / 16 }, (_, at) => make(at))
 

@@ -4,7 +4,7 @@
 const CONTINUES = /^(?:\s|(?:[-*+]|\d{1,9}[.)])(?:\s|$))/
 const OPENS_FENCE = /^ {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$/
 /** Marks alone: what follows decides whether they are a heading, an item, a rule, a row… */
-const MARKS = /^[\s>]*(?:[-=*_+#`~|:[\]! ]*|\d{1,9}[.)]?\s*)$/
+const MARKS = /^[\s>]*(?:[-=*_+#`~|:[\]!][-=*_+#`~|:[\]! ]*|\d{1,9}[.)]?\s*)?$/
 const TABLE_ROW = /^ {0,3}\|/
 
 /**
