@@ -104,6 +104,15 @@ test('J4: table, chart and API agree to the last digit, however usage is grouped
       [await column(page, 'tfoot', 2), await column(page, 'tfoot', 3), (await titles(page, 'tfoot', 4)).map(nanoOf)],
       [[report.total_requests.toLocaleString('en-US')], [report.total_tokens.toLocaleString('en-US')], [total]],
     )
+    if (group !== 'agent') {
+      const above = page
+        .locator('figure')
+        .filter({ has: title(page, CHART[group]) })
+        .locator('span[title^="$"]')
+        .first()
+      assert.equal(nanoOf((await above.getAttribute('title')) ?? ''), total)
+      assert.match(await above.innerText(), /^\$[\d,]+\.\d\d$/)
+    }
     const twin = page.getByRole('group', { name: CHART[group] }).locator('tfoot td')
     const inChart = group === 'agent' ? exact.map(([, , nano]) => BigInt(nano ?? 0)) : [total]
     assert.equal(sumOf((await twin.allInnerTexts()).map(nanoOf)), sumOf(inChart), `chart by ${group}`)

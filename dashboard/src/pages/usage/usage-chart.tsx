@@ -41,11 +41,12 @@ export function UsageChart({ asked, report, metric, before }: UsageChartProps) {
   const { series, points } = chartOf(report, choice)
   const name = METRIC_NAMES[metric]
   const title = `${isCumulative ? 'Cumulative ' : ''}${isCumulative ? name.toLowerCase() : name} by ${GROUP_NAMES[group].toLowerCase()}`
-  const total = formatAmount(metric, Number(amountOf(totalOf(report), metric)))
-  const format = (amount: number) => formatAmount(metric, amount)
+  const amount = Number(amountOf(totalOf(report), metric))
+  const format = (of: number) => formatAmount(metric, of)
+  const total = <span title={format(amount)}>{formatBrief(metric, amount)}</span>
   const shown = {
     label: title,
-    summary: summaryOf(total, points.length, isOverTime ? choice.interval : 'agent'),
+    summary: summaryOf(format(amount), points.length, isOverTime ? choice.interval : 'agent'),
     format,
     formatTick: (amount: number) => formatTick(metric, amount),
     height: 280,
