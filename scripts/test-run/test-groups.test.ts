@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import type { DialectName } from '../../src/db/dialect.ts'
+import type { DialectName } from '../../src/db/database.ts'
 import { formGroups, runsAlone } from './test-groups.ts'
 import type { TestTask } from './test-progress.ts'
 

@@ -1,7 +1,7 @@
 /** Progress of a test run: how much is done, how long the rest takes, and which files are to be begun next. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DialectName } from '../../src/db/dialect.ts'
+import type { DialectName } from '../../src/db/database.ts'
 
 /** A test file on one of the databases. */
 export interface TestTask {

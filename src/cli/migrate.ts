@@ -4,8 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import type { OpenOptions } from '../db/database.ts'
-import type { DialectName } from '../db/dialect.ts'
+import type { DialectName, OpenOptions } from '../db/database.ts'
 import { migrate as applyMigrations, MIGRATIONS, pendingMigrations, planMigrations } from '../db/migrate.ts'
 import { WAITING } from '../db/migrations/locks.ts'
 import { type Compared, moveDatabase } from '../db/move/move.ts'

@@ -4,7 +4,7 @@
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { AccountId, KeyId, UserId, WebhookId } from '../domain/ids.ts'
-import { readRows } from './dialect.ts'
+import { readRows } from './database.ts'
 import type { ApiKeyTable, Database } from './schema/schema.ts'
 
 /** Depth of ancestors. Creation rejects more, so that authentication and holds stay cheap. */

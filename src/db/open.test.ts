@@ -17,7 +17,7 @@ import type { OpenedDatabase } from './database.ts'
 import { DatabaseError, databaseFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { openDatabase } from './open.ts'
-import { MAX_WAITING_MESSAGES } from './sqlite/driver.ts'
+import { MAX_WAITING_MESSAGES } from './sqlite/open.ts'
 
 const OPEN_MODULE = new URL('./open.ts', import.meta.url).href
 

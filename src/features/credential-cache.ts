@@ -4,8 +4,7 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { type ChangeFollower, createChangeFollower } from '../db/changed-at.ts'
-import type { BatchStatement } from '../db/database.ts'
-import { readRows } from '../db/dialect.ts'
+import { type BatchStatement, readRows } from '../db/database.ts'
 import type { Database } from '../db/schema/schema.ts'
 import type { Caller } from '../domain/identity/caller.ts'
 import type { AccountId, DeviceId, KeyId } from '../domain/ids.ts'

@@ -3,7 +3,7 @@
  * job of each before a second of any. Its cost depends on the number of jobs requested, not on those waiting.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf, readRows } from '../db/dialect.ts'
+import { dialectOf, readRows } from '../db/database.ts'
 import type { Database } from '../db/schema/schema.ts'
 import { isUnclaimed } from './queue.ts'
 import { databaseNow, hasIdIn, isListed, listRows, numberAt, textAt } from './sql.ts'

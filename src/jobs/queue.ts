@@ -3,7 +3,7 @@
  * with an earlier attempt are rejected (fencing).
  */
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely'
-import { acquireAdvisoryLock, dialectOf } from '../db/dialect.ts'
+import { acquireAdvisoryLock, dialectOf } from '../db/database.ts'
 import type { Database, JobTable } from '../db/schema/schema.ts'
 import { completionIdFloor, type IdSource } from '../domain/ids.ts'
 import type { Job, JobKind } from './job.ts'

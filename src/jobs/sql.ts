@@ -3,7 +3,7 @@
  * a statement is the same for any length and is prepared once.
  */
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf } from '../db/dialect.ts'
+import { dialectOf } from '../db/database.ts'
 import type { Database } from '../db/schema/schema.ts'
 
 /**

@@ -4,8 +4,7 @@
  * about SQLite itself are files that use `sqlite-file.ts` instead, or `sqliteTest`.
  */
 import { type TestContext, test } from 'node:test'
-import type { OpenedDatabase } from '../../src/db/database.ts'
-import type { DialectName } from '../../src/db/dialect.ts'
+import type { DialectName, OpenedDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { LEDGER_PROGRAMS } from '../../src/features/credit/ledger/sqlite/store.ts'

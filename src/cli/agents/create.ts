@@ -8,8 +8,8 @@ import { isAgentId, isRepository, wrongUsage } from '../option-values.ts'
 import { jsonLine, note, plainLine, print, recordOf } from '../output.ts'
 import { clientOf, postIdempotent } from '../remote/client.ts'
 import type { RemoteOptions } from '../remote/target.ts'
+import { waitForAgent } from './agents.ts'
 import { cut, FROM_NOW_ON } from './events.ts'
-import { waitForAgent } from './watch.ts'
 
 export interface PromptOptions extends RemoteOptions {
   readonly wait?: boolean

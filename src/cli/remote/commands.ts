@@ -164,7 +164,7 @@ function addAgentViews(agents: Command): void {
     .argument('<id>', 'ID of the agent', parseAgentId)
     .option('-f, --follow', 'follow the log until the agent ends')
     .option('--json', 'print the events as JSON, one per line')
-    .action(lazily(() => import('../agents/watch.ts'), 'agentsLogs'))
+    .action(lazily(() => import('../agents/agents.ts'), 'agentsLogs'))
   withTarget(agents.command('diff'))
     .description('print the changes of an agent as a unified diff')
     .argument('<id>', 'ID of the agent', parseAgentId)

@@ -3,9 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Home, makeHome, type RunOptions } from '../../../test/support/process/command-line.ts'
-import { CLIENTS, withTomlSettings } from './clients.ts'
 import { CLIENT_NAMES } from './names.ts'
-import { lineDiff } from './setup.ts'
+import { CLIENTS, lineDiff, withTomlSettings } from './setup.ts'
 
 const SETTINGS = { url: 'http://localhost:7575', model: 'm1', smallModel: 'm2', keyVariable: 'TURNPIKE_API_KEY' }
 const FLAGS = ['--url', SETTINGS.url, '--model', 'm1', '--small-model', 'm2']

@@ -1,5 +1,5 @@
 /** Which locks a statement of a migration takes on PostgreSQL, and whom they keep waiting: what `migrate --dry-run` prints. */
-import type { DialectName } from '../dialect.ts'
+import type { DialectName } from '../database.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './statement.ts'
 
 export interface TableLock {

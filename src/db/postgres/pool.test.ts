@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { CUSTOM_PLAN } from '../dialect.ts'
+import { CUSTOM_PLAN } from '../database.ts'
 import { createPostgresPool, createStatementNames } from './pool.ts'
 
 /** A server that takes connections and never says a word. */

@@ -15,8 +15,7 @@ import {
 } from 'kysely'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import { createLruCache } from '../../lib/collections.ts'
-import type { BatchStatement } from '../database.ts'
-import { CUSTOM_PLAN } from '../dialect.ts'
+import { type BatchStatement, CUSTOM_PLAN } from '../database.ts'
 import {
   DatabaseError,
   databaseUnavailable,

@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import { createAccount } from './queries.ts'

@@ -5,7 +5,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { type Kysely, type Selectable, type SelectQueryBuilder, sql, type Transaction, type UpdateObject } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { countRows, given, pageBy } from '../../db/shared-queries.ts'
 import type { AgentStatus } from '../../domain/agent.ts'

@@ -3,7 +3,7 @@
  * without limit, so equal ones within an hour are counted in the row of the first.
  */
 import type { Insertable, Kysely, Selectable, Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { AuditTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { countRows, given, pageBy, within } from '../../db/shared-queries.ts'

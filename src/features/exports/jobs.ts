@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
-import { dialectOf, readRows } from '../../db/dialect.ts'
+import { dialectOf, readRows } from '../../db/database.ts'
 import type { AnalyticsExportTable, Database } from '../../db/schema/schema.ts'
 import { within } from '../../db/shared-queries.ts'
 import { type AccountId, type CompletionId, completionIdFloor } from '../../domain/ids.ts'

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database, GuardrailTable } from '../../db/schema/schema.ts'
 import { assertKnown } from '../../db/shared-queries.ts'
 import { GatewayError } from '../../domain/errors.ts'

@@ -1,6 +1,6 @@
 /** Alerts of keys that expire soon, as events. */
 import type { Kysely } from 'kysely'
-import { dialectOf } from '../../db/dialect.ts'
+import { dialectOf } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'

@@ -1,6 +1,6 @@
 /** Changes of API keys: each is decided in one transaction, with the account's keys locked, and recorded in the audit log. */
 import type { Kysely, Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import { MAX_ANCESTORS } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { countRows } from '../../db/shared-queries.ts'

@@ -3,7 +3,7 @@
  * membership, an invitation, or being the first person of the installation.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { findFirstAccount } from '../../db/shared-queries.ts'
 import type { Right, Role } from '../../domain/identity/caller.ts'

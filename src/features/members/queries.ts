@@ -1,7 +1,7 @@
 /** Rows of members and people, and the identities under which providers know them. Removed members are never returned. */
 import type { Kysely, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { countRows } from '../../db/shared-queries.ts'
 import type { Role } from '../../domain/identity/caller.ts'

@@ -4,7 +4,7 @@
  */
 import type { Selectable, Transaction } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { DeviceCodeTable, GuessTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { GatewayError } from '../../domain/errors.ts'

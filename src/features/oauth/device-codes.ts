@@ -1,7 +1,7 @@
 /** The device's side of the device flow (RFC 8628): codes are created, polled, and redeemed once. */
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Selectable, Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { DeviceCodeTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { secretHash } from '../../domain/identity/credential.ts'

@@ -5,7 +5,7 @@
  */
 import { hkdfSync, randomBytes } from 'node:crypto'
 import type { DeleteQueryBuilder, DeleteResult, Kysely, Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { CredentialTable, Database } from '../../db/schema/schema.ts'
 import type { Scope } from '../../domain/identity/caller.ts'
 import { secretForm, secretHash } from '../../domain/identity/credential.ts'

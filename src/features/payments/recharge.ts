@@ -1,5 +1,5 @@
 /** Background work of payments: automatic recharge, and payments whose event has not arrived. */
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { PaymentTable } from '../../db/schema/schema.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import { every, type JobKind } from '../../jobs/job.ts'

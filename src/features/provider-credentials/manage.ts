@@ -1,6 +1,6 @@
 /** Changes of provider credentials: each key is tested first, and each change is one transaction with its audit row. */
 import type { Kysely } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database, ProviderCredentialTable } from '../../db/schema/schema.ts'
 import type { Sealer } from '../../db/sealed.ts'
 import { GatewayError } from '../../domain/errors.ts'

@@ -3,7 +3,7 @@
  * the model (404). Only the operator can fix these, and requests that another deployment answers do not show them.
  */
 import type { Kysely } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { findFirstAccount } from '../../db/shared-queries.ts'
 import type { AttemptNote } from '../../domain/completion.ts'

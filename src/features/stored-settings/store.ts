@@ -1,7 +1,7 @@
 /** Rows of stored settings: a version for each change, in force from its `effective_from` on. */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database, StoredSettingTable } from '../../db/schema/schema.ts'
 import { seal, unseal } from '../../db/sealed.ts'
 import { SECRET_SETTINGS, STORED_KINDS, type StoredEntry, type StoredKind } from '../../domain/stored-setting.ts'

@@ -1,6 +1,6 @@
 /** Changes of teams and of who is in them: each is decided in one transaction, and recorded in the audit log. */
 import type { Transaction } from 'kysely'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BudgetTerms } from '../../domain/budget.ts'

@@ -1,6 +1,6 @@
 /** What agents used: sums of whole days, and the completions of the rest through the index of agents. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { CUSTOM_PLAN, dialectOf, readRows } from '../../db/dialect.ts'
+import { CUSTOM_PLAN, dialectOf, readRows } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'

@@ -1,6 +1,6 @@
 /** What a report by dimensions adds up: sums of whole days where they can answer, and completions for the rest. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf } from '../../db/dialect.ts'
+import { dialectOf } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'

@@ -3,7 +3,7 @@
  * what is not summed yet from the completions themselves, so they are exact at every moment.
  */
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
-import { customPlan, dialectOf } from '../../db/dialect.ts'
+import { customPlan, dialectOf } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'

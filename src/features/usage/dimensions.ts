@@ -1,7 +1,7 @@
 /** Reports by up to three dimensions at once, tags among them, and with any filter. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
-import { readRows } from '../../db/dialect.ts'
+import { readRows } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { endUserOf, TAG_KEY_PATTERN } from '../../domain/attribution.ts'
 import { GatewayError } from '../../domain/errors.ts'

@@ -1,6 +1,6 @@
 /** Deliveries in the database: the log with its attempts, redelivery, and the activity of endpoints in the last 24 hours. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { readRows } from '../../db/dialect.ts'
+import { readRows } from '../../db/database.ts'
 import type { Database, DeliveryAttemptTable, DeliveryStatus, DeliveryTable } from '../../db/schema/schema.ts'
 import { countRows, given, pageBy } from '../../db/shared-queries.ts'
 import { GatewayError } from '../../domain/errors.ts'

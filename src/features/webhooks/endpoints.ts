@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Static } from 'typebox'
-import { acquireAdvisoryLock } from '../../db/dialect.ts'
+import { acquireAdvisoryLock } from '../../db/database.ts'
 import type { Database, WebhookKind, WebhookTable } from '../../db/schema/schema.ts'
 import { pageBy } from '../../db/shared-queries.ts'
 import type { AuditEvent } from '../../domain/audit.ts'

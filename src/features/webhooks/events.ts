@@ -1,6 +1,6 @@
 /** Events in the database: by account, by agent, and the deliveries of each. */
 import { type Kysely, sql } from 'kysely'
-import { dialectOf, readRows } from '../../db/dialect.ts'
+import { dialectOf, readRows } from '../../db/database.ts'
 import { expiryOf } from '../../db/lineage.ts'
 import type { Database, DeliveryStatus, EventTable } from '../../db/schema/schema.ts'
 import { given, pageBy } from '../../db/shared-queries.ts'

@@ -1,6 +1,6 @@
 /** Background jobs of webhooks: deliveries, alerts of the ledger, and retention. */
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { dialectOf } from '../../db/dialect.ts'
+import { dialectOf } from '../../db/database.ts'
 import type { BudgetAlertTable, Database, UsageAlertTable } from '../../db/schema/schema.ts'
 import { forecastExhaustion } from '../../domain/budget.ts'
 import { usdNumber } from '../../domain/money.ts'

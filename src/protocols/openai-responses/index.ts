@@ -7,10 +7,9 @@
  */
 import { parseError } from '../openai-chat/errors.ts'
 import type { UpstreamProtocol } from '../protocol.ts'
-import { FORWARDS, type OpenAiResponsesOptions, requestRenderer } from './request.ts'
+import { FORWARDS, type OpenAiResponsesOptions, requestRenderer, toolUses } from './request.ts'
 import { parseResponse } from './response.ts'
 import { streamParser } from './stream.ts'
-import { toolUses } from './tools.ts'
 
 export type { OpenAiResponsesOptions } from './request.ts'
 

@@ -1,7 +1,7 @@
 /** A ledger with everything that an audit looks at, written by the gateway's own rules; and an audit of it. */
 import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
-import { dialectOf } from '../../../src/db/dialect.ts'
+import { dialectOf } from '../../../src/db/database.ts'
 import type { CompletionRecord } from '../../../src/domain/completion.ts'
 import type { CompletionId, KeyId } from '../../../src/domain/ids.ts'
 import { chargeNanoUsd } from '../../../src/domain/price/price.ts'

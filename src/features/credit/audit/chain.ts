@@ -4,7 +4,7 @@
  */
 
 import { type Kysely, sql } from 'kysely'
-import { readRows } from '../../../db/dialect.ts'
+import { readRows } from '../../../db/database.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import { monthNumber, monthStart } from '../../../lib/time.ts'

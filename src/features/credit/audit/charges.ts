@@ -1,6 +1,6 @@
 /** Compares a completion with its tariff, and its charge with the completion. */
 import { type Kysely, sql } from 'kysely'
-import { readRows } from '../../../db/dialect.ts'
+import { readRows } from '../../../db/database.ts'
 import type { Database, LedgerKind } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import { LATE_NOTE } from './chain.ts'

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { readRows } from '../../../db/dialect.ts'
+import { readRows } from '../../../db/database.ts'
 import type { Database, LedgerBook, LedgerKind } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import type { Report } from './finding.ts'

@@ -1,6 +1,6 @@
 /** Compares hourly rollups with completions, and daily with hourly ones, each window in one consistent statement. */
 import { type Kysely, sql } from 'kysely'
-import { readRows } from '../../../db/dialect.ts'
+import { readRows } from '../../../db/database.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import { type AccountId, completionIdFloor } from '../../../domain/ids.ts'
 import { monthNumber } from '../../../lib/time.ts'

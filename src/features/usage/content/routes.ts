@@ -1,19 +1,27 @@
-/** `/usage/completions/:id/content` and `/usage/content`: captured prompts and answers. Every access is in the audit log. */
+/**
+ * `/usage/completions/:id/content` and `/usage/content`: captured prompts and answers. Every access is in the audit log.
+ * `/content-capture`: which of them an account stores.
+ */
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Kysely } from 'kysely'
 import { type Static, Type } from 'typebox'
+import { nextChangedAt } from '../../../db/changed-at.ts'
+import type { Database } from '../../../db/schema/schema.ts'
+import { assertKnown } from '../../../db/shared-queries.ts'
 import { tagsOfText } from '../../../domain/attribution.ts'
 import type { AuditEvent } from '../../../domain/audit.ts'
+import { type CaptureSettings, captureSettings } from '../../../domain/capture/settings.ts'
 import { API_NAMES, type CompletionStatus } from '../../../domain/completion.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { AccountId, CompletionId, KeyId, UserId } from '../../../domain/ids.ts'
 import { PAGE_QUERY, type PageSizes, readPageRequest, renderPage } from '../../../http/page.ts'
 import { ALL_TIME, parsePeriod, timeParameter } from '../../../http/period.ts'
-import { auditOf } from '../../../http/request-origin.ts'
-import { isoTime, oneOf } from '../../../http/wire-fields.ts'
+import { auditOf, requesterOf } from '../../../http/request-origin.ts'
+import { closed, isoTime, oneOf } from '../../../http/wire-fields.ts'
 import { isRecord, type Json } from '../../../lib/json.ts'
-import type { ListDeps, WriteAudit } from '../../deps.ts'
+import type { FeatureDeps, ListDeps, WriteAudit } from '../../deps.ts'
 import { type CompletionRow, findCompletion } from '../completion-list.ts'
 import { FILTER_QUERY, readUntimedFilter } from '../completion-shapes.ts'
 import { type Content, type ContentSealer, deleteContent, deleteContents, listCaptured, readContents } from './store.ts'
@@ -245,4 +253,141 @@ function trainingLine({ conversationOf }: ContentDeps, { endpoint, request, resp
   const { refusal, ...last } = message
   const said = refusal === null ? last : message
   return { messages: [...messages, said], ...(tools !== undefined && { tools }) }
+}
+
+/** What the operator allows. */
+export interface CaptureLimits {
+  readonly allow: boolean
+  readonly retention_days: number
+  readonly max_bytes: number
+}
+
+export interface CaptureSettingsDeps extends FeatureDeps {
+  readonly writeAudit: WriteAudit
+  /** Awaited after every change: when it resolves, the change is in force in this process. */
+  readonly changed: () => void | Promise<void>
+  readonly limits: CaptureLimits
+}
+
+/** Keys and teams whose requests alone are captured. */
+const MAX_REFERENCES = 1_000
+
+const References = (what: string) =>
+  Type.Unsafe<readonly string[] | null>({
+    anyOf: [
+      {
+        type: 'array',
+        items: { type: 'string', maxLength: 100, pattern: '^[^\\u0000]*$' },
+        minItems: 1,
+        maxItems: MAX_REFERENCES,
+      },
+      { type: 'null' },
+    ],
+    description: `IDs: only requests ${what}. Null for both: of the whole account.`,
+  })
+const Keys = References('of these API keys and of the keys that they created, or of `teams`')
+const Teams = References('of these teams, or of `keys`')
+const Days = Type.Integer({ minimum: 1, maximum: 3_650, description: 'Days that prompts and answers are kept.' })
+
+const SettingsBody = closed({
+  enabled: Type.Boolean({ description: 'Whether prompts and answers are stored from now on.' }),
+  keys: Type.Optional(Keys),
+  teams: Type.Optional(Teams),
+  retention_days: Type.Optional(Days),
+})
+const SettingsView = Type.Object({
+  object: Type.Literal('content_capture'),
+  allowed: Type.Boolean({ description: 'Whether the operator allows it.' }),
+  enabled: Type.Boolean(),
+  keys: Keys,
+  teams: Teams,
+  retention_days: Days,
+  max_bytes: Type.Integer({ description: 'Largest prompt and answer together; larger ones are not stored.' }),
+})
+
+const path = '/content-capture'
+const settingsTags = ['Content capture']
+const settingsSchema = { summary: 'Get content capture', tags: settingsTags, response: { 200: SettingsView } }
+const writeSchema = {
+  summary: 'Set content capture',
+  description:
+    'Replaces the settings; takes effect within a second, in every process. Off by default. What is stored already stays until its retention, or until it is deleted. Returns 409 where the operator does not allow it.',
+  tags: settingsTags,
+  body: SettingsBody,
+  response: { 200: SettingsView },
+}
+
+export function captureSettingsRoutes(deps: CaptureSettingsDeps): FastifyPluginAsyncTypebox {
+  const { db, callerOf, limits, changed, writeAudit } = deps
+  return async (app) => {
+    app.get(path, { config, schema: settingsSchema }, async (request) => {
+      return render(limits, await readSettings(db, callerOf(request).accountId))
+    })
+    app.put(path, { config, schema: writeSchema }, async (request) => {
+      const { caller, audited } = requesterOf(request, callerOf(request))
+      const { accountId } = caller
+      const settings = parseSettings(limits, request.body)
+      await assertKnown(db, accountId, settings)
+      await db.transaction().execute(async (inside) => {
+        await writeSettings(deps, inside, { accountId, settings })
+        const { enabled, keys = null, teams = null, retentionDays: retention_days = null } = settings
+        const details = { enabled, keys, teams, retention_days }
+        await writeAudit(inside, {
+          ...audited,
+          action: 'content_capture.changed',
+          subject: undefined,
+          result: 'done',
+          details,
+        })
+      })
+      await changed()
+      return render(limits, settings)
+    })
+  }
+}
+
+function parseSettings(limits: CaptureLimits, body: Static<typeof SettingsBody>): CaptureSettings {
+  const { enabled, keys, teams, retention_days: retentionDays } = body
+  if (enabled && !limits.allow) {
+    const message = 'The operator does not allow content capture: `content_capture.allow` is false.'
+    throw new GatewayError('conflict', message, { param: 'enabled' })
+  }
+  if (retentionDays !== undefined && retentionDays > limits.retention_days) {
+    const message = `'retention_days' is ${retentionDays}; the operator allows at most ${limits.retention_days}.`
+    throw new GatewayError('out_of_range', message, { param: 'retention_days' })
+  }
+  return { enabled, ...(keys && { keys }), ...(teams && { teams }), ...(retentionDays && { retentionDays }) }
+}
+
+async function readSettings(db: Kysely<Database>, accountId: AccountId): Promise<CaptureSettings> {
+  const row = await db
+    .selectFrom('account')
+    .select('content_capture')
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return captureSettings(row.content_capture)
+}
+
+async function writeSettings(
+  { now }: Pick<CaptureSettingsDeps, 'now'>,
+  inside: Kysely<Database>,
+  { accountId, settings }: { readonly accountId: AccountId; readonly settings: CaptureSettings },
+): Promise<void> {
+  await inside
+    .updateTable('account')
+    .set({ content_capture: JSON.stringify(settings), changed_at: nextChangedAt('account', now()) })
+    .where('id', '=', accountId)
+    .execute()
+}
+
+function render(limits: CaptureLimits, { enabled, keys, teams, retentionDays }: CaptureSettings) {
+  return {
+    object: 'content_capture' as const,
+    allowed: limits.allow,
+    enabled,
+    keys: keys ?? null,
+    teams: teams ?? null,
+    retention_days: Math.min(retentionDays ?? limits.retention_days, limits.retention_days),
+    max_bytes: limits.max_bytes,
+  } satisfies Static<typeof SettingsView>
 }

@@ -3,8 +3,7 @@
  * each only if the start still holds the job's lease.
  */
 import { type CompiledQuery, type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
-import type { OpenedDatabase } from '../../../db/database.ts'
-import { dialectOf } from '../../../db/dialect.ts'
+import { dialectOf, type OpenedDatabase } from '../../../db/database.ts'
 import type {
   Database,
   DeliveryStatus,

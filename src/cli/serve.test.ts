@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseError } from '../db/failure.ts'
-import { explainStartError } from './start-messages.ts'
+import { explainStartError } from './serve.ts'
 
 const PLACE = { data_dir: '/data', server: { host: '127.0.0.1', port: 7575 } }
 const URL_PLACE = 'The database of DATABASE_URL, postgres://u@db.example:5432/t, cannot be used'

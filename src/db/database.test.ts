@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { temporarySqlite } from '../../test/support/sqlite-file.ts'
-import { readRows } from './dialect.ts'
+import { readRows } from './database.ts'
 
 test('a query in SQL does not wait for what writes', { timeout: 120_000 }, async (t) => {
   const { db } = await temporarySqlite(t)
