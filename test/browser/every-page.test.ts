@@ -1,6 +1,6 @@
 /**
  * Every page of an installation that has been at work for months: no table is clipped at 1280 px, and axe finds nothing at
- * 1440 px. Runs on one database: what is looked at comes from other tests' queries.
+ * 1440, 1280 and 390 px. Runs on one database: what is looked at comes from other tests' queries.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -105,7 +105,7 @@ async function addLongNames({ ask, ownerToken, newKey }: Dashboard): Promise<voi
   assert.equal((await ask('POST', '/v1/chat/completions', { token: secret, body })).statusCode, 422)
 }
 
-test('at 1280 px no table of any page is clipped, at 1440 px axe finds nothing, in light and dark', async (t) => {
+test('no table of any page is clipped at 1280 px, axe finds nothing at 1440, 1280 and 390 px, in light and dark', async (t) => {
   await addLongNames(tour.dashboard)
   const page = await tour.dashboard.window(t, browser, { bypassCSP: true })
   const found: string[] = []
@@ -118,8 +118,10 @@ test('at 1280 px no table of any page is clipped, at 1440 px axe finds nothing, 
     found.push(...(await page.evaluate<string[]>(MUTE_BUTTONS)).map((text) => `${name}: ${text}`))
     if ((await overflow(page)) > 0) found.push(`${name}: the page scrolls sideways`)
     if (OVERLAYS.includes(name)) continue
-    await page.setViewportSize({ width: 1440, height: 900 })
-    found.push(...(await axeFindingsInBothThemes(page)).map((text) => `${name}: ${text}`))
+    for (const width of [1280, 390, 1440]) {
+      await page.setViewportSize({ width, height: 900 })
+      found.push(...(await axeFindingsInBothThemes(page)).map((text) => `${name}, ${width} px: ${text}`))
+    }
   }
   assert.ok(tables > 30, `${tables} tables`)
   assert.deepEqual(found, [])

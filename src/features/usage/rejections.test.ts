@@ -83,6 +83,7 @@ const MISSPELT = [
   'gpt-6-turbo',
   'claude-sonet-4-5-20260115',
   'meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8',
+  'accounts/fireworks/models/llama-v3p1-8x22b-w4a16',
   'auto:x',
 ]
 const SECRETS = [
@@ -90,6 +91,9 @@ const SECRETS = [
   'tp_0VbutqEAmisz3uCx6fnY0w',
   'AIzaSyA-b_c',
   'f3b1c5d7e9a2f4b6c8d0e1f2a3b4c5d6',
+  'canary-7Hq2Lw9Zt4-Xc8Vb3Nm6-Kd1Pf5Rg0Js-9Wz3Tn',
+  'own-Kd1Pf5Rg',
+  'own-aQzXbWcE',
   'pass word',
   'ada@example.com',
   'x'.repeat(101),

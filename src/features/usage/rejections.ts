@@ -115,9 +115,13 @@ const CREDENTIAL =
 /** No word of a model's name is so long and has digits, or so long at all. */
 const RANDOM = /[a-z0-9]{25}|(?=[a-z]*\d)(?<![a-z0-9])[a-z0-9]{16}/i
 
+/** Nor does one change so often between letters and digits (`8x22b` does it three times), or between cases. */
+const MIXED = /(?:[a-z]+\d+){2}[a-z]|(?:\d+[a-z]+){2}\d/i
+const MIXED_CASES = /(?:[a-z]+[A-Z]+){3}/
+
 /** Whether a text is the name of a model that does not exist, such as a misspelt one, and neither a credential nor random. */
 function isHarmlessName(text: string): boolean {
-  return NAME.test(text) && !CREDENTIAL.test(text) && !RANDOM.test(text)
+  return NAME.test(text) && ![CREDENTIAL, RANDOM, MIXED, MIXED_CASES].some((secret) => secret.test(text))
 }
 
 function rowOf({ caller, requestId, endpoint, status, code }: Rejection, createdAt: number): WaitingRow {
