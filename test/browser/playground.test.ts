@@ -172,7 +172,7 @@ view(
     await running.getByRole('heading', { name: 'Two heads' }).waitFor()
     await running.locator('strong', { hasText: 'bold' }).waitFor()
     assert.deepEqual(
-      await running.locator('a, img').evaluateAll((all) => all.map((each) => each.getAttribute('href'))),
+      await Promise.all((await running.locator('a, img').all()).map((each) => each.getAttribute('href'))),
       ['https://example.com/'],
     )
     assert.deepEqual(await page.evaluate('globalThis.raw'), [])

@@ -188,7 +188,7 @@ test('the navigation leads to the documentation, help, and the changes of its ve
   await navigation(page).getByRole('button', { name: 'Help' }).click()
   const help = page.getByRole('dialog', { name: 'Help' })
   await help.getByRole('link', { name: 'API reference' }).waitFor()
-  const pages = await help.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')))
+  const pages = await Promise.all((await help.getByRole('link').all()).map((link) => link.getAttribute('href')))
   await page.keyboard.press('Escape')
   await help.waitFor({ state: 'detached' })
   const version = page.getByRole('link', { name: /^Version \d/ })
