@@ -8,8 +8,14 @@ const route = getRouteApi('/requests')
 /** Undefined takes a value out of the address. */
 export type RequestsChanges = { readonly [Name in keyof RequestsSearch]?: RequestsSearch[Name] | undefined }
 
+/** Without the request whose sheet is open: opening it renders nothing of the list again. */
 export function useRequestsSearch(): RequestsSearch {
-  return route.useSearch()
+  return route.useSearch({ select: ({ request: _, ...search }): RequestsSearch => search, structuralSharing: true })
+}
+
+/** The ID of the request whose sheet is open. */
+export function useOpenRequest(): string | undefined {
+  return route.useSearch({ select: ({ request }) => request })
 }
 
 /** Leaves the page where it is scrolled to. */

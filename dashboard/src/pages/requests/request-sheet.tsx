@@ -16,14 +16,15 @@ import { Stat } from '../../ui/page.tsx'
 import { Empty, Loaded, Skeleton, SkeletonRows } from '../../ui/states.tsx'
 import { CompletionStatus } from '../../ui/status.tsx'
 import { Dash, Details, type DetailsItem, Ms, Time, Tokens, Usd } from '../../ui/values.tsx'
-import { useRequestsChange } from './address.ts'
+import { useOpenRequest, useRequestsChange } from './address.ts'
 import { ContentSection } from './content-section.tsx'
 import { CostSection } from './cost-section.tsx'
 import { completionQuery, type WholeCompletion } from './queries.ts'
 import { Waterfall } from './waterfall.tsx'
 import { API_TEXTS, askerName, finishText, STATUS_TEXTS } from './words.ts'
 
-export function RequestSheet({ id }: { readonly id: string | undefined }) {
+export function RequestSheet() {
+  const id = useOpenRequest()
   const change = useRequestsChange()
   const close = () => change({ request: undefined })
   return (

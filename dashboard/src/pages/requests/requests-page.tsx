@@ -128,7 +128,7 @@ function Requests() {
         <LiveSwitch isLive={isLive} live={live} />
       </div>
       <Found pages={pages} filters={filters} isLive={isLive} />
-      <RequestSheet id={search.request} />
+      <RequestSheet />
     </Page>
   )
 }
