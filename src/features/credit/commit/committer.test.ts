@@ -84,7 +84,7 @@ const estimate = (name: string | number, completionTokens: number): RunningEstim
 const nameOf = (unit: Unit): string => {
   if (unit.kind === 'estimates')
     return `estimates ${unit.estimates.map(({ id, completionTokens }) => `${id.slice(9)}=${completionTokens}`).join()}`
-  if (unit.kind === 'settle') return `${unit.unsent ? 'release' : 'settle'} ${unit.record.id.slice(9)}`
+  if (unit.kind === 'settle') return `${unit.uncharged ? 'release' : 'settle'} ${unit.record.id.slice(9)}`
   return 'id' in unit ? `${unit.kind} ${unit.id.slice(9)}` : unit.kind
 }
 const names = ({ units }: Pick<Sent, 'units'>) => units.map(nameOf)

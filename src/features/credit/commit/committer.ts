@@ -1,7 +1,7 @@
 /**
  * Group commit: commits the holds, settlements and other units of this process, one batch at a time. Units that arrive
  * while a batch is in flight form the next one. Holds are rejected while the database is unavailable or slow; settlements
- * and releases stay queued until they are committed. Knows no SQL: a `LedgerStore` commits the batches.
+ * stay queued until they are committed. Knows no SQL: a `LedgerStore` commits the batches.
  */
 import { databaseUnavailable } from '../../../db/failure.ts'
 import type { RunningEstimate } from '../../../domain/credit.ts'
@@ -15,7 +15,7 @@ import {
   type Outcome,
   type SettleUnit,
   type Unit,
-  unsentUnit,
+  unchargedUnit,
 } from '../ledger/unit.ts'
 import {
   type CommitBatch,
@@ -70,15 +70,15 @@ export interface Committer {
   release(unit: HoldUnit): void
   /** Records the cost so far of running requests, in a later batch; the newest per request counts. */
   estimates(list: readonly RunningEstimate[]): void
-  /** Resolves when all settlements and releases enqueued before are committed. */
+  /** Resolves when all settlements enqueued before are committed. */
   flush(): Promise<void>
   /** Commits what is queued. Rejects with `database_unavailable` when that takes more than 30 s. */
   close(): Promise<void>
-  /** Settlements and releases that are not committed yet. */
+  /** Settlements that are not committed yet, those of nothing included. */
   pending(): number
   /** Milliseconds that the oldest of them waits. */
   lagMs(): number
-  /** Settlements and releases that the database rejected for good; each was logged whole. */
+  /** Settlements that the database rejected for good; each was logged whole. */
   failed(): number
   /** Whether the queue has room for the settlement of another hold. */
   room(): boolean
@@ -114,7 +114,7 @@ export function createCommitter(input: CommitterInput): Committer {
     },
     release(unit) {
       if (state.openHolds > 0) state.openHolds--
-      void enqueueSettlement(queue, unsentUnit(unit), state.clock())
+      void enqueueSettlement(queue, unchargedUnit(unit), state.clock())
       scheduleSettlements(state)
     },
     estimates(list) {
@@ -306,7 +306,7 @@ function resolveRequest(state: Counters, request: QueuedRequest, outcome: Outcom
   request.resolve(outcome)
 }
 
-/** Resolves the batch's settlements and releases, and reports those that the database rejected or had already. */
+/** Resolves the batch's settlements, and reports those that the database rejected or had already. */
 function resolveSettlements(state: Counters, batch: CommitBatch, outcomes: readonly Outcome[]): void {
   const found: CompletionId[] = []
   const corrected: CompletionId[] = []
@@ -316,7 +316,7 @@ function resolveSettlements(state: Counters, batch: CommitBatch, outcomes: reado
     const outcome = outcomes[at++] ?? NONE
     if (outcome.kind === 'failed') reportFailure(state, settlement, outcome.message)
     if (outcome.kind === 'corrected') corrected.push(settlement.unit.record.id)
-    if (outcome.kind === 'already' && !settlement.unit.unsent) {
+    if (outcome.kind === 'already' && !settlement.unit.uncharged) {
       found.push(settlement.unit.record.id)
       isRetry ||= settlement.tried
     }

@@ -1,12 +1,12 @@
 /**
  * The queue of the committer. Requests (holds and other units with a caller that waits) can be rejected and time out;
- * settlements and releases must be committed, so they stay here until they are. Knows no database.
+ * settlements must be committed, so they stay here until they are. Knows no database.
  */
 import { databaseUnavailable } from '../../../db/failure.ts'
 import type { RunningEstimate } from '../../../domain/credit.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { CompletionId } from '../../../domain/ids.ts'
-import { type Outcome, type SettleUnit, type Unit, unsentUnit } from '../ledger/unit.ts'
+import { type Outcome, type SettleUnit, type Unit, unchargedUnit } from '../ledger/unit.ts'
 
 /** Requests that may wait for a batch. */
 export const MAX_WAITING_REQUESTS = 10_000
@@ -63,7 +63,7 @@ export interface CommitQueue {
   group: SettlementGroup | undefined
   /** A settlement has an answer that is sent only when it is committed. */
   isAwaited: boolean
-  /** Settlements and releases enqueued so far, and those committed. */
+  /** Settlements enqueued so far, and those committed. */
   enqueued: number
   committed: number
 }
@@ -177,7 +177,7 @@ export function hasRoom({ queue, openHolds }: RequestState): boolean {
 export function rejectSent(state: RequestState, each: QueuedRequest, failure: GatewayError): void {
   if (each.rejected) return
   each.rejected = true
-  if (each.unit.kind === 'hold') void enqueueSettlement(state.queue, unsentUnit(each.unit), state.clock())
+  if (each.unit.kind === 'hold') void enqueueSettlement(state.queue, unchargedUnit(each.unit), state.clock())
   each.reject(failure)
 }
 

@@ -138,7 +138,7 @@ function viewOf({ balance, held, spent, monthlyBudget, thresholds }: AccountStat
 function applySettle(unit: SettleUnit, snapshot: Snapshot, now: number): Applied {
   const { terms, unrecorded, promisedNanoUsd } = unit
   const { hold, charged } = snapshot
-  if (hold !== undefined && unit.unsent) return applyRelease(snapshot)
+  if (hold !== undefined && unit.uncharged) return applyRelease(snapshot)
   if (hold === undefined && charged !== undefined) return applyLateSettlement(unit, { ...snapshot, charged }, now)
   if (hold === undefined && !isToBeCharged(unit, now)) return ALREADY
   const current = rollOverMonth(snapshot.account, terms, now)
@@ -235,9 +235,9 @@ function withoutHold(account: AccountState, { amount }: HoldState): AccountState
 const LATEST_MS = 365 * 86_400_000
 
 /** Returns whether a settlement without a hold and a row is charged. An estimate needs its hold. */
-function isToBeCharged({ record, unrecorded, provisional, unsent }: SettleUnit, now: number): boolean {
+function isToBeCharged({ record, unrecorded, provisional, uncharged }: SettleUnit, now: number): boolean {
   if (unrecorded) return true
-  return !provisional && !unsent && now - record.createdAt < LATEST_MS
+  return !provisional && !uncharged && now - record.createdAt < LATEST_MS
 }
 
 interface ChargedSnapshot extends Snapshot {

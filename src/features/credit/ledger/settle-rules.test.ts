@@ -17,7 +17,7 @@ import type { CompletionRecord } from '../../../domain/completion.ts'
 import { monthNumber, monthStart } from '../../../lib/time.ts'
 import { reconcile } from '../reconcile.ts'
 import { LATE_SETTLEMENT } from './movements.ts'
-import { type Unit, unsentUnit } from './unit.ts'
+import { type Unit, unchargedUnit } from './unit.ts'
 
 const GIVEN = 1_000n
 const NEXT_MONTH = monthStart(monthNumber(NOW) + 1) + 1
@@ -145,10 +145,10 @@ test('an estimate of nothing is followed by a charge, an exact nothing by a refu
 test('INV-10: what was never sent costs nothing, also where a sweep charged its estimate, and leaves no row otherwise', async (t) => {
   const store = await openStore(t)
   const { db, commit, entries } = store
-  const unsent = (name: string | number) => unsentUnit(budgeted(name))
+  const uncharged = (name: string | number) => unchargedUnit(budgeted(name))
   await commit(budgeted(1), budgeted(2))
   await commit(swept(1))
-  const outcomes = await commit(unsent(1), unsent(2), unsent(3))
+  const outcomes = await commit(uncharged(1), uncharged(2), uncharged(3))
   assert.deepEqual(
     [outcomes[0], ...kinds(outcomes.slice(1))],
     [{ kind: 'corrected', nanoUsd: -30n }, 'done', 'already'],
@@ -166,8 +166,8 @@ test('INV-10: what was never sent costs nothing, also where a sweep charged its 
     ]),
     [['failed', 0, 0, 0]],
   )
-  assert.deepEqual(kinds(await commit(unsent(1), unsent(2), swept(1), swept(2))), Array(4).fill('already'))
-  await commit(budgeted(4), unsent(4))
+  assert.deepEqual(kinds(await commit(uncharged(1), uncharged(2), swept(1), swept(2))), Array(4).fill('already'))
+  await commit(budgeted(4), uncharged(4))
   await assertAllSay(store, [0n])
 })
 

@@ -71,8 +71,8 @@ export interface SettleUnit {
    * corrects no charge, and a late settlement of that process corrects the estimate.
    */
   readonly provisional?: true
-  /** Whether nothing is to be charged: see `unsentUnit`. */
-  readonly unsent?: true
+  /** Whether nothing is to be charged: see `unchargedUnit`. */
+  readonly uncharged?: true
   /** The exposure reserved for a settlement without a recorded hold: at least that much may be charged. */
   readonly promisedNanoUsd?: NanoUsd | undefined
   readonly kept: SavedResult | undefined
@@ -121,9 +121,9 @@ export function unusedRecord(unit: HoldUnit): CompletionRecord {
  * Returns the hold of a request that nobody charges for. Where others took this process for dead and charged an estimate
  * meanwhile, that is corrected to nothing, which a `ReleaseUnit` does not do.
  */
-export function unsentUnit(unit: HoldUnit): SettleUnit {
+export function unchargedUnit(unit: HoldUnit): SettleUnit {
   const record = { ...unusedRecord(unit), status: 'failed', attempts: 0, providerCostNanoUsd: 0n } as const
-  return { kind: 'settle', record, terms: unit.terms, unrecorded: false, unsent: true, kept: undefined }
+  return { kind: 'settle', record, terms: unit.terms, unrecorded: false, uncharged: true, kept: undefined }
 }
 
 /** Ends a hold without a charge. */

@@ -41,7 +41,7 @@ export function unitsOf({ rows }: WireBatch): readonly Unit[] {
 
 function toRow(unit: Unit): UnitRow {
   if (unit.kind === 'hold') return holdRow(unit)
-  return unit.kind === 'settle' && !unit.provisional && !unit.unsent ? settleRow(unit) : ['other', unit]
+  return unit.kind === 'settle' && !unit.provisional && !unit.uncharged ? settleRow(unit) : ['other', unit]
 }
 
 function toUnit(row: UnitRow): Unit {
