@@ -233,7 +233,7 @@ const idle = new Map<string, Worker[]>()
 let keepsThreads = false
 
 /**
- * From now on threads of closed databases serve the next ones: for processes that open hundreds. The start of the two takes
+ * From now on threads of closed databases serve the next ones: for tests, whose process opens hundreds. The start of both takes
  * 60 ms of CPU time, and each compiles its code again.
  */
 export function keepThreads(): void {
