@@ -12,6 +12,9 @@ interface HistogramInput {
   readonly bounds: readonly number[]
 }
 
+/** An exemplar is replaced after so long: requests bring more than anybody reads. */
+const EXEMPLAR_EVERY_SECONDS = 1
+
 export type Labels = Readonly<Record<string, string>>
 
 export interface Exemplar {
@@ -26,7 +29,7 @@ interface Series {
   readonly labels: Labels
   /** Values by the first bound that they do not exceed; the last counts the rest. */
   readonly counts: number[]
-  /** The last sampled request of each bucket. */
+  /** A recent sampled request of each bucket. */
   readonly exemplars: (Exemplar | undefined)[]
   total: number
   sum: number
@@ -93,7 +96,10 @@ function addValue(series: Series, { bounds, value, trace }: Added): void {
   series.sum += value
   if (trace?.sampled !== true) return
   const { traceId, spanId } = trace
-  series.exemplars[at] = { traceId, spanId, value, at: Date.now() / 1000 }
+  const seconds = Date.now() / 1000
+  if (seconds - (series.exemplars[at]?.at ?? 0) >= EXEMPLAR_EVERY_SECONDS) {
+    series.exemplars[at] = { traceId, spanId, value, at: seconds }
+  }
 }
 
 interface Rendering {

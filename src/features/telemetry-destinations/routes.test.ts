@@ -70,7 +70,6 @@ async function setUp(t: TestContext, allowPrivateNetworks = true) {
     })
     begun.content = content
     begun.onEnd(begun)
-    begun.content = undefined
   }
   return { db, receiver, sealer, exporter, request, account, other, add, rows, audited, trace, needed }
 }

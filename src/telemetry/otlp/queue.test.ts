@@ -98,3 +98,24 @@ test('closing sends what waits, and drops what the receiver does not take', asyn
   assert.deepEqual(batches, [[1, 2], [3]])
   assert.deepEqual({ ...queue.counts }, { exported: 2, dropped: 1, lastFailure: 'status 503' })
 })
+
+test('what cannot be made is dropped and counted, and keeps no other item back', (t) => {
+  timers(t)
+  const { send, batches } = receiver()
+  const failures: string[] = []
+  const queue = createQueue<number>({
+    maxQueue: 10,
+    maxBatch: 2,
+    delayMs: 100,
+    send,
+    onFailure: (r) => failures.push(r),
+  })
+  const unreadable = (): never => {
+    throw new Error('unreadable')
+  }
+  queue.add(1)
+  queue.addMade(unreadable, 2)
+  assert.deepEqual([queue.counts.dropped, queue.waiting, failures], [2, 1, ['Error: unreadable']])
+  queue.add(3)
+  assert.deepEqual(batches, [[1, 3]])
+})

@@ -11,7 +11,7 @@ export interface QueueOptions<Item> {
   readonly delayMs: number
   /** Never rejects. */
   readonly send: (batch: readonly Item[]) => Promise<SendResult>
-  /** Called at the first failure after a success. */
+  /** Called at the first failure after a success, and for an item that cannot be made. */
   readonly onFailure?: (reason: string) => void
 }
 
@@ -25,7 +25,7 @@ export interface QueueCounts {
 export interface ExportQueue<Item> {
   /** @param weight What it counts as, of `maxQueue` and `maxBatch`. */
   add(item: Item, weight?: number): void
-  /** Adds what `make` returns, which is called only if there is room. */
+  /** Adds what `make` returns, which is called only if there is room. What it cannot make is dropped. */
   addMade(make: () => Item, weight: number): void
   readonly counts: Readonly<QueueCounts>
   /** Weight of the items that wait. */
@@ -79,7 +79,13 @@ function addMade<Item>(state: QueueState<Item>, make: () => Item, weight: number
     counts.dropped += weight
     return
   }
-  state.items.push(make())
+  try {
+    state.items.push(make())
+  } catch (error) {
+    counts.dropped += weight
+    options.onFailure?.(String(error))
+    return
+  }
   state.weights.push(weight)
   state.waiting += weight
   if (state.waiting >= options.maxBatch && state.failures === 0) void sendNext(state)
