@@ -20,7 +20,7 @@ import { type DestinationRow, enabledDestinations, extrasOf, headersOf, openSecr
 const REFRESH_MS = 5_000
 /** Spans that wait for one destination. */
 const MAX_QUEUE = 1_024
-const BATCH_SPANS = 256
+const BATCH_SPANS = 512
 /** With prompts and answers: a body has at most a few MiB. */
 const CONTENT_BATCH_SPANS = 16
 /** Characters of a prompt and its answer; of longer ones, a span says that they are left out. */
