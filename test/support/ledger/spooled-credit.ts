@@ -60,16 +60,21 @@ export function openSpooledCredit(database: OpenedDatabase, options: SpooledOpti
   return { instanceId, log, committer, spool, port }
 }
 
+interface SpooledCreditOptions extends Partial<SpooledOptions> {
+  readonly creditNanoUsd?: bigint
+  /** Of a database that has the account; without it there is a new one. */
+  readonly path?: string
+}
+
 /** A folder with a database that has an account with so much credit, and a process of it. */
 export async function spooledCredit(
   t: TestContext,
-  { creditNanoUsd = 1_000_000n, ...options }: Partial<SpooledOptions> & { readonly creditNanoUsd?: bigint } = {},
+  { creditNanoUsd = 1_000_000n, path: existing, ...options }: SpooledCreditOptions = {},
 ) {
-  const path = await currentFile(t)
+  const path = existing ?? (await currentFile(t))
   const database = await temporarySqlite(t, path)
   const dataDirectory = options.dataDirectory ?? (await mkdtemp(join(dataRoot, 'turnpike-spool-')))
-  await ensureAccounts(database, [ACCOUNT])
-  await createLedgerStore(database).commit({ units: [purchase(creditNanoUsd)] })
+  if (existing === undefined) await openAccount(database, creditNanoUsd)
   const credit = openSpooledCredit(database, { ...options, dataDirectory })
   t.after(async () => {
     await credit.committer.close().catch(() => undefined) // what is left belongs to the test
@@ -77,6 +82,12 @@ export async function spooledCredit(
     await rm(dataDirectory, { recursive: true, force: true })
   })
   return { path, database, db: database.db, dataDirectory, ...credit }
+}
+
+/** Gives the account so much credit. */
+export async function openAccount(database: OpenedDatabase, creditNanoUsd: bigint): Promise<void> {
+  await ensureAccounts(database, [ACCOUNT])
+  await createLedgerStore(database).commit({ units: [purchase(creditNanoUsd)] })
 }
 
 export function purchase(nanoUsd: bigint): Unit {

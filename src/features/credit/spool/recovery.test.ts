@@ -2,72 +2,106 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { copyCurrentFile } from '../../../../test/support/current-databases.ts'
 import { testIds } from '../../../../test/support/ids.ts'
 import {
   ACCOUNT,
   ledgerSnapshot,
+  openAccount,
   openSpooledCredit,
   recordingLog,
   spooledCredit,
 } from '../../../../test/support/ledger/spooled-credit.ts'
+import { dataRoot } from '../../../../test/support/process/data-root.ts'
 import type { Left } from '../../../../test/support/process/spool-victim.ts'
+import { temporaryPath } from '../../../../test/support/sqlite-file.ts'
+import { openDatabase } from '../../../db/open.ts'
 import { GatewayError } from '../../../domain/errors.ts'
 import type { InstanceId } from '../../../domain/ids.ts'
+import { LEDGER_PROGRAMS } from '../ledger/sqlite/store.ts'
 import { COMPLETE_FILE, currentProcess, OWNER_FILE, spoolRoot } from './directory.ts'
 import { damagedSpools } from './reader.ts'
 import { type RecoveryInput, recoverSpools } from './recovery.ts'
 
 const VICTIM = fileURLToPath(new URL('../../../../test/support/process/spool-victim.ts', import.meta.url))
+/** For which the database is away. */
+const AWAY = 'away'
 const rebooted = { ...currentProcess(), bootId: 'the next run of this machine' }
 const START = 1_000_000n
 const SETTLED = 60n + 60n + 61n
 
-/** A process that leaves a spool, and another that finds it. */
-async function victim(t: TestContext, mode = '') {
-  const credit = await startVictim(t, mode)
-  return { ...credit, left: credit.said as Left }
+/** A process that leaves a spool, and where. */
+interface Victim {
+  readonly child: ChildProcess
+  readonly theirs: InstanceId
+  readonly said: unknown
+  readonly path: string
+  readonly dataDirectory: string
 }
 
-async function startVictim(t: TestContext, mode: string) {
-  const credit = await spooledCredit(t, { creditNanoUsd: START })
-  const { path, database, dataDirectory, committer, instanceId, db } = credit
+const victims: { readonly folder: string; readonly child: ChildProcess }[] = []
+after(async () => {
+  for (const { folder, child } of victims) {
+    child.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+})
+
+async function startVictim(mode: string): Promise<Victim> {
+  const folder = await mkdtemp(join(dataRoot, 'turnpike-victim-'))
+  const [path, dataDirectory] = [join(folder, 'turnpike.db'), join(folder, 'data')]
+  await copyCurrentFile(path)
+  const database = await openDatabase({ path, programs: LEDGER_PROGRAMS })
+  await openAccount(database, START)
+  await database.close()
   const theirs = testIds.instance()
   const child = spawn(process.execPath, [VICTIM, path, dataDirectory, theirs, mode], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  victims.push({ folder, child })
   const [line] = await once(createInterface(child.stdout), 'line')
-  const said: unknown = JSON.parse(String(line))
+  return { child, theirs, said: JSON.parse(String(line)), path, dataDirectory }
+}
+
+/** By mode: one is enough, since each test has copies of all that it left. */
+const killed = new Map<string, Promise<Victim>>()
+
+async function killVictim(mode: string): Promise<Victim> {
+  const victim = await startVictim(mode)
+  const { child } = victim
+  if (mode === '' || mode === AWAY) child.kill('SIGKILL')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  assert.equal(child.signalCode, 'SIGKILL')
+  return victim
+}
+
+/** What a killed process left, and another process that finds it. */
+async function victim(t: TestContext, mode = '') {
+  const dead = killed.get(mode) ?? killVictim(mode)
+  killed.set(mode, dead)
+  const found = await find(t, await dead)
+  return { ...found, left: found.said as Left }
+}
+
+async function find(t: TestContext, { theirs, said, ...original }: Victim) {
+  const path = await temporaryPath(t)
+  for (const end of ['', '-wal']) await copyFile(original.path + end, path + end)
+  const dataDirectory = await mkdtemp(join(dataRoot, 'turnpike-spool-'))
+  await cp(original.dataDirectory, dataDirectory, { recursive: true })
+  const credit = await spooledCredit(t, { dataDirectory, path })
+  const { database, committer, instanceId, db } = credit
   const log = recordingLog()
   const recover = (over: Partial<RecoveryInput> = {}) =>
     recoverSpools({ dataDirectory, instanceId, db, committer, steady: () => false, log, ...over })
   const root = spoolRoot(dataDirectory)
   const directory = join(root, theirs)
-  const kill = () => killed(child)
   const remains = async () => (await readdir(root)).filter((name) => name.startsWith(theirs))
-  return {
-    ...credit,
-    theirs,
-    said,
-    child,
-    log,
-    recover,
-    kill,
-    root,
-    directory,
-    remains,
-    now: () => ledgerSnapshot(database),
-  }
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  child.kill('SIGKILL')
-  await once(child, 'exit')
+  return { ...credit, theirs, said, log, recover, root, directory, remains, now: () => ledgerSnapshot(database) }
 }
 
 async function editLog(
@@ -88,9 +122,8 @@ async function seen({ db, instanceId }: { db: RecoveryInput['db']; instanceId: I
 }
 
 test('INV-4 INV-5: what a killed process had settled is charged exactly, what never left is given back', async (t) => {
-  const { recover, kill, left, now, remains, log } = await victim(t)
+  const { recover, left, now, remains, log } = await victim(t)
   assert.equal((await now()).held, 600n)
-  await kill()
   await recover()
   const after = await now()
   assert.equal(after.balance, START - SETTLED)
@@ -114,7 +147,7 @@ test('INV-4 INV-5: what a killed process had settled is charged exactly, what ne
 })
 
 test('IDEM-6: the answer that is kept comes with the charge, also from a spool', async (t) => {
-  const { recover, kill, left, db, theirs } = await victim(t)
+  const { recover, left, db, theirs } = await victim(t)
   const row = {
     account_id: ACCOUNT,
     endpoint: 'POST /v1/chat/completions',
@@ -132,14 +165,13 @@ test('IDEM-6: the answer that is kept comes with the charge, also from a spool',
       created_at: 0,
     })
     .execute()
-  await kill()
   await recover()
   const kept = await db.selectFrom('idempotency').selectAll().executeTakeFirstOrThrow()
   assert.deepEqual([kept.state, kept.status, kept.body], ['kept', 200, '{"answer":"é\\n"}'])
 })
 
 test('a process that lives is left alone', async (t) => {
-  const { recover, now, remains, theirs, directory, db, instanceId } = await victim(t)
+  const { recover, now, remains, theirs, directory, db, instanceId } = await find(t, await startVictim(''))
   const [before, files] = [await now(), await readdir(directory)]
   await recover()
   await seen({ db, instanceId })
@@ -151,8 +183,7 @@ test('a process that lives is left alone', async (t) => {
 
 test('power loss: what was settled is charged at once; whose requests left is not known, so they wait for the sweep', async (t) => {
   const credit = await victim(t)
-  const { recover, kill, now, left, remains, theirs } = credit
-  await kill()
+  const { recover, now, left, remains, theirs } = credit
   await recover({ own: rebooted })
   const after = await now()
   assert.equal(after.balance, START - SETTLED)
@@ -178,15 +209,13 @@ test('power loss: what was settled is charged at once; whose requests left is no
 })
 
 test('nobody is taken for gone by a process that was not seen itself', async (t) => {
-  const { recover, kill, remains, theirs } = await victim(t)
-  await kill()
+  const { recover, remains, theirs } = await victim(t)
   await recover({ own: { ...currentProcess(), pidNamespace: 'pid:[1]' }, steady: () => true })
   assert.deepEqual(await remains(), [theirs])
 })
 
 test('a last line that was cut off is no line, and one that the checkpoint counts is missing', async (t) => {
-  const { recover, kill, now, left, directory, log } = await victim(t)
-  await kill()
+  const { recover, now, left, directory, log } = await victim(t)
   await editLog(directory, 'settled', (text) => text.slice(0, -5))
   await editLog(directory, 'dispatched', (text) => `${text}00000000 ["D","${left.neverLeft}`)
   await recover()
@@ -202,8 +231,7 @@ test('a last line that was cut off is no line, and one that the checkpoint count
 })
 
 test('a damaged settlement is kept aside and told of, and costs no other', async (t) => {
-  const { recover, kill, now, left, directory, root, theirs, log } = await victim(t)
-  await kill()
+  const { recover, now, left, directory, root, theirs, log } = await victim(t)
   await editLog(directory, 'settled', (text) => text.replace('"costNanoUsd":"60"', '"costNanoUsd":"10"'))
   await recover()
   const after = await now()
@@ -221,8 +249,7 @@ test('a damaged settlement is kept aside and told of, and costs no other', async
 })
 
 test('a settlement that the ledger refuses is kept aside too', async (t) => {
-  const { recover, kill, left, root, theirs, committer, remains } = await victim(t)
-  await kill()
+  const { recover, left, root, theirs, committer, remains } = await victim(t)
   const submit: typeof committer.submit = async (unit) =>
     unit.kind === 'settle' && unit.record.id === left.settled[1]
       ? { kind: 'failed', message: 'a broken constraint' }
@@ -237,11 +264,9 @@ test('a settlement that the ledger refuses is kept aside too', async (t) => {
 
 test('where something is missing of what left, nothing is given back that may have', async (t) => {
   const first = await victim(t)
-  await first.kill()
   await editLog(first.directory, 'dispatched', (text) => text.replace(`"D"`, `"d"`))
   await first.recover()
   const second = await victim(t)
-  await second.kill()
   await rm(join(second.directory, COMPLETE_FILE))
   await second.recover()
   for (const { now, left, remains } of [first, second]) {
@@ -257,8 +282,7 @@ test('where something is missing of what left, nothing is given back that may ha
 
 test('without its owner a spool is read like that of an unknown process', async (t) => {
   const credit = await victim(t)
-  const { kill, recover, now, directory, remains, left, theirs } = credit
-  await kill()
+  const { recover, now, directory, remains, left, theirs } = credit
   await rm(join(directory, OWNER_FILE))
   await recover()
   assert.equal((await now()).balance, START - SETTLED)
@@ -273,8 +297,7 @@ test('without its owner a spool is read like that of an unknown process', async 
 })
 
 test('a spool that was written by a newer release is not touched', async (t) => {
-  const { kill, recover, now, directory, remains, theirs, log } = await victim(t)
-  await kill()
+  const { recover, now, directory, remains, theirs, log } = await victim(t)
   const owner = JSON.parse(await readFile(join(directory, OWNER_FILE), 'utf8'))
   await writeFile(join(directory, OWNER_FILE), JSON.stringify({ ...owner, version: 2 }))
   await recover()
@@ -285,10 +308,9 @@ test('a spool that was written by a newer release is not touched', async (t) => 
 
 test('INV-4: two that recover at once charge once, and neither takes a half-deleted spool for the truth', async (t) => {
   const credit = await victim(t)
-  const { kill, recover, now, left, remains, database, dataDirectory } = credit
+  const { recover, now, left, remains, database, dataDirectory } = credit
   const others = [1, 2, 3].map(() => openSpooledCredit(database, { dataDirectory }))
   t.after(() => Promise.all(others.flatMap(({ committer, spool }) => [committer.close(), spool.close()])))
-  await kill()
   await Promise.all([recover(), ...others.map(({ instanceId, committer }) => recover({ instanceId, committer }))])
   const after = await now()
   assert.deepEqual([after.balance, after.completions.length], [START - SETTLED, 3])
@@ -300,8 +322,7 @@ test('INV-4: two that recover at once charge once, and neither takes a half-dele
 })
 
 test('a start and a sweep of one process may recover at the same time', async (t) => {
-  const { kill, recover, now, left, remains, log } = await victim(t)
-  await kill()
+  const { recover, now, left, remains, log } = await victim(t)
   await Promise.all([recover(), recover(), recover()])
   await recover()
   const after = await now()
@@ -316,9 +337,8 @@ test('a start and a sweep of one process may recover at the same time', async (t
 
 test('who dies while it recovers is followed by another, and who lives is not disturbed', async (t) => {
   const credit = await victim(t)
-  const { kill, recover, now, left, remains, database, dataDirectory, root, directory, theirs } = credit
+  const { recover, now, left, remains, database, dataDirectory, root, directory, theirs } = credit
   const reader = openSpooledCredit(database, { dataDirectory })
-  await kill()
   const claimed = `${theirs}.by.${reader.instanceId}`
   await rename(directory, join(root, claimed))
   await recover()
@@ -334,8 +354,7 @@ test('who dies while it recovers is followed by another, and who lives is not di
 })
 
 test('while the database is away a spool waits, whole', async (t) => {
-  const { kill, recover, now, left, remains, committer, log } = await victim(t)
-  await kill()
+  const { recover, now, left, remains, committer, log } = await victim(t)
   let answers = 2
   const submit: typeof committer.submit = (unit) =>
     answers-- > 0 ? committer.submit(unit) : Promise.reject(new GatewayError('database_unavailable', 'away'))
@@ -353,9 +372,8 @@ test('while the database is away a spool waits, whole', async (t) => {
 })
 
 test('what was admitted without the database is charged: exactly where it ended, its prompt where it had left', async (t) => {
-  const { recover, kill, now, left, remains } = await victim(t, 'away')
+  const { recover, now, left, remains } = await victim(t, AWAY)
   assert.equal((await now()).held, 0n)
-  await kill()
   await recover()
   const after = await now()
   assert.deepEqual(
@@ -372,8 +390,7 @@ test('what was admitted without the database is charged: exactly where it ended,
 })
 
 test("a process that ended well leaves nothing to recover, and other files in the folder are nobody's spool", async (t) => {
-  const { recover, kill, log, root } = await victim(t)
-  await kill()
+  const { recover, log, root } = await victim(t)
   await recover()
   log.lines.length = 0
   await writeFile(join(root, 'ins_x.damaged'), 'kept')
@@ -388,9 +405,7 @@ for (const [point, charged, isHeld] of [
   ['after_settle', 60n, false],
 ] as const) {
   test(`F16: killed at ${point}, it is charged ${charged === 0n ? 'by the sweep' : 'exactly'}`, async (t) => {
-    const { child, said, recover, now, remains } = await startVictim(t, point)
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    assert.equal(child.signalCode, 'SIGKILL')
+    const { said, recover, now, remains } = await find(t, await killVictim(point))
     await recover()
     const { balance, completions, holds } = await now()
     assert.equal(balance, START - charged)
@@ -425,8 +440,7 @@ const DAMAGES: Readonly<Record<string, (log: Buffer, other: Buffer) => Buffer | 
 for (const [what, damage] of Object.entries(DAMAGES)) {
   for (const log of ['dispatched', 'settled'] as const) {
     test(`INV-5, INV-10: a log of what was ${log} that is ${what} is not taken for a shorter one`, async (t) => {
-      const { recover, kill, left, now, root, directory, theirs, dataDirectory } = await victim(t)
-      await kill()
+      const { recover, left, now, root, directory, theirs, dataDirectory } = await victim(t)
       const fileOf = (name: string) => join(directory, `${name}-00000001.log`)
       const other = await readFile(fileOf(log === 'settled' ? 'dispatched' : 'settled'))
       const content = damage(await readFile(fileOf(log)), other)
@@ -452,8 +466,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
 }
 
 test('a spool of a release without checkpoints is recovered as it was', async (t) => {
-  const { recover, kill, left, now, directory, remains } = await victim(t)
-  await kill()
+  const { recover, left, now, directory, remains } = await victim(t)
   const { checkpoint: _, ...owner } = JSON.parse(await readFile(join(directory, OWNER_FILE), 'utf8'))
   await writeFile(join(directory, OWNER_FILE), JSON.stringify(owner))
   await rm(join(directory, 'checkpoint'))
