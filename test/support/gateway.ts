@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { copyCurrentFile, createCurrentDatabase, type TestDatabase } from './current-databases.ts'
 import type { WantedKey } from './identity/gateway-keys.ts'
+import type { CommandResult } from './process/command-in-process.ts'
+import { askCommandServer } from './process/command-server.ts'
 import { dataRoot } from './process/data-root.ts'
 import { freePort } from './process/free-port.ts'
 
@@ -45,7 +47,7 @@ export interface Gateway {
   readonly output: () => string
   /** Ends the pipes that the process prints to. */
   readonly dropOutput: () => void
-  /** Runs a command of `turnpike` on the same data, the frequent ones in this process. */
+  /** Runs a command of `turnpike` on the same data, without a process of its own for each. */
   readonly cli: (...args: string[]) => Promise<string>
   /** Makes an API key; `flags` are those of `turnpike keys create`. */
   readonly key: (...flags: string[]) => Promise<string>
@@ -203,19 +205,20 @@ function handle(parts: {
   launched: Launched
   schema: TestDatabase | undefined
 }): Gateway {
-  const { port, dataDir, folder, env, launched, schema } = parts
+  const { port, dataDir, folder, launched, schema } = parts
   const { child, exited, output } = launched
   const kill = (): void => {
     child.kill('SIGKILL')
   }
   killAtExit(kill)
+  const { NODE_OPTIONS: _, ...env } = parts.env // what is preloaded is for the gateway alone
   const installation = { env, cwd: folder }
   const cli = async (...args: string[]): Promise<string> => {
-    if (env['NODE_OPTIONS'] === undefined) {
-      const { runCommand } = await import('./identity/gateway-keys.ts') // most of the program: only where it is used
-      const output = await runCommand(installation, args)
-      if (output !== undefined) return output
-    }
+    const { runCommand } = await import('./identity/gateway-keys.ts') // most of the program: only where it is used
+    const output = await runCommand(installation, args)
+    if (output !== undefined) return output
+    const result = await askCommandServer(args, installation)
+    if (result !== undefined) return outputOf(args, result)
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env, cwd: folder })
     return stdout.trim()
   }
@@ -253,6 +256,13 @@ function handle(parts: {
       return code
     },
   }
+}
+
+/** Throws as `execFile` does when the command failed. */
+function outputOf(args: readonly string[], { code, out, error }: CommandResult): string {
+  if (code === 0) return out.trim()
+  const failed = new Error(`Command failed: turnpike ${args.join(' ')}\n${error}`)
+  throw Object.assign(failed, { code, stdout: out, stderr: error })
 }
 
 /** Undefined: only the command itself makes keys with such flags. */

@@ -42,5 +42,6 @@ const SKEWED_CLOCK = pathToFileURL(join(import.meta.dirname, 'skewed-clock.ts'))
 
 /** Environment of a gateway process whose wall clock is wrong by so much. */
 export function skewedClock(ms: number): Readonly<Record<string, string>> {
+  if (ms === 0) return {}
   return { NODE_OPTIONS: `--import=${SKEWED_CLOCK}`, TURNPIKE_TEST_SKEW_MS: String(ms) }
 }

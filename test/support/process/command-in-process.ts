@@ -3,7 +3,7 @@
  * database. Tests of what a process does (signals, several at once, its start) run `bin/turnpike.js` instead.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { main } from '../../../src/cli/main.ts'
+import type { main } from '../../../src/cli/main.ts'
 
 export interface CommandResult {
   readonly code: number
@@ -35,29 +35,47 @@ const captures = new AsyncLocalStorage<Capture>()
 /** Environment and working directory belong to the whole process: one command runs at a time. */
 let last: Promise<unknown> = Promise.resolve()
 
-/** Resolves with what the command printed and its exit code. Commands that are started together run one by one. */
-export function runCommandHere(words: readonly string[], surroundings: CommandSurroundings): Promise<CommandResult> {
-  const result = last.then(() => run(words, surroundings))
+/** The program from its command line on. */
+export type Program = typeof main
+
+/**
+ * Resolves with what the command printed and its exit code. Commands that are started together run one by one.
+ * @param program By default that of the sources.
+ */
+export function runCommandHere(
+  words: readonly string[],
+  surroundings: CommandSurroundings,
+  program?: Program,
+): Promise<CommandResult> {
+  const result = last.then(async () => run(words, surroundings, program ?? (await sources())))
   last = result.catch(() => undefined)
   return result
 }
 
-async function run(words: readonly string[], { cwd, env }: CommandSurroundings): Promise<CommandResult> {
+async function sources(): Promise<Program> {
+  return (await import('../../../src/cli/main.ts')).main
+}
+
+async function run(
+  words: readonly string[],
+  { cwd, env }: CommandSurroundings,
+  program: Program,
+): Promise<CommandResult> {
   const restore = [replaceEnvironment(env), enter(cwd), captureOutput(), catchExit()]
   const capture: Capture = { out: '', error: '' }
   try {
-    const code = await captures.run(capture, () => exitCodeOf(words))
+    const code = await captures.run(capture, () => exitCodeOf(words, program))
     return { ...capture, code }
   } finally {
     for (const undo of restore.reverse()) undo()
   }
 }
 
-async function exitCodeOf(words: readonly string[]): Promise<number> {
+async function exitCodeOf(words: readonly string[], program: Program): Promise<number> {
   const before = process.exitCode
   try {
     process.exitCode = undefined
-    await main({ arguments: words, version: '0.0.0' })
+    await program({ arguments: words, version: '0.0.0' })
     return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof ProcessExit) return error.code

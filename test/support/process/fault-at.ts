@@ -6,6 +6,9 @@
  */
 import { invariant, onReach } from '../../../src/lib/crash-point.ts'
 
+/** With it the program would start from its sources, for more than twice the CPU time. */
+delete process.env['NODE_OPTIONS']
+
 const MESSAGE = 'the test broke it'
 const faults = (process.env['TURNPIKE_TEST_FAULTS'] ?? '').split(',').values()
 
