@@ -173,12 +173,19 @@ function isAlive(pid: string): boolean {
   }
 }
 
-test('the CPU time of a file is its own, on Linux with that of the processes which it has waited for', (t) => {
-  const loop = 'while (process.cpuUsage().user < 1_000_000);'
-  const inChild = `execFileSync(process.execPath, ['-e', ${JSON.stringify(loop)}])`
-  const run = process.platform === 'linux' ? inChild : loop
-  const busy = ["import { execFileSync } from 'node:child_process'", `test('busy', () => { ${run} })`]
-  const { files } = resultOf(t, busy, ["test('idle', () => {})"])
-  const [first = 0, second = 0] = files.map(({ cpuSeconds }) => cpuSeconds)
-  assert.ok(first >= 0.9 && second < first, `${first} s, ${second} s`)
+const BUSY_LOOP = 'while (process.cpuUsage().user < 1_000_000);'
+/** The last ends when its input does, with the process of the file. */
+const IN_SHELL = ['-c', '"$0" -e "$1"; echo; read end', process.execPath, BUSY_LOOP]
+const ON_LINUX = [
+  `execFileSync(process.execPath, ['-e', ${JSON.stringify(BUSY_LOOP)}])`,
+  `await once(spawn('sh', ${JSON.stringify(IN_SHELL)}).stdout, 'data')`,
+]
+
+test('the CPU time of a file is its own, on Linux with that of its processes, even those that outlive it', (t) => {
+  for (const run of process.platform === 'linux' ? ON_LINUX : [BUSY_LOOP]) {
+    const imports = "import { execFileSync, spawn } from 'node:child_process'; import { once } from 'node:events'"
+    const { files } = resultOf(t, [imports, `test('busy', async () => { ${run} })`], ["test('idle', () => {})"])
+    const [first = 0, second = 0] = files.map(({ cpuSeconds }) => cpuSeconds)
+    assert.ok(first >= 0.9 && second < first, `${run}: ${first} s, ${second} s`)
+  }
 })
