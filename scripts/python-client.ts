@@ -10,8 +10,13 @@ import { openApp } from '../test/support/browser/signed-in.ts'
 import { pythonWith } from '../test/support/process/python-environment.ts'
 import { ROOT } from './source-files.ts'
 
-/** The generator, what the package needs at run time, and what builds a wheel of it. */
-export const PYTHON_CLIENT_TOOLS = ['openapi-python-client==0.29.1', 'httpx-sse==0.4.3', 'setuptools==84.2.1'] as const
+/** The generator, what the package needs at run time, and what builds and installs a wheel of it. */
+export const PYTHON_CLIENT_TOOLS = [
+  'openapi-python-client==0.29.1',
+  'httpx-sse==0.4.3',
+  'setuptools==84.2.1',
+  'pip==26.3',
+] as const
 const SOURCE = join(ROOT, 'packages/python-client')
 const TIMEOUT_MS = 300_000
 
