@@ -22,10 +22,10 @@ const ATTEMPTS = 4
 /** May return a promise. */
 export type Run = () => unknown
 
-/** Milliseconds of this thread's own time, the best of several. */
-async function timeOf(run: Run, rounds: number): Promise<number> {
+/** Milliseconds of this thread's own time, the best of several; what is at most `enough` is not measured again. */
+async function timeOf(run: Run, rounds: number, enough = 0): Promise<number> {
   let best = Number.POSITIVE_INFINITY
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < rounds && best > enough; round += 1) {
     const before = process.threadCpuUsage()
     try {
       await run()
@@ -57,10 +57,11 @@ export async function linearityFault(make: (size: number) => Run, size = SIZE): 
   let fault: string | undefined
   let fastest = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const [one, two] = [await timeOf(small, ROUNDS), await timeOf(large, ROUNDS)]
+    const one = await timeOf(small, ROUNDS)
+    const two = await timeOf(large, ROUNDS, linearAfter(one))
     if (one <= maxMs && isLinear(one, two)) return undefined
     // A limit that lies between the two sizes is a step, which the next doubling does not have.
-    const four = one <= maxMs ? await timeOf(make(4 * size), ROUNDS) : Number.POSITIVE_INFINITY
+    const four = one <= maxMs ? await timeOf(make(4 * size), ROUNDS, linearAfter(two)) : Number.POSITIVE_INFINITY
     if (isLinear(two, four)) return undefined
     fault = `${one.toFixed(1)} ms, twice as long ${two.toFixed(1)} ms, four times ${four.toFixed(1)} ms`
     fastest = Math.min(fastest, one)
@@ -73,7 +74,12 @@ export async function linearityFault(make: (size: number) => Run, size = SIZE): 
 }
 
 function isLinear(one: number, two: number): boolean {
-  return two < LEAST_MS || two <= MAX_GROWTH * one
+  return two <= linearAfter(one)
+}
+
+/** Of twice as much, at most. */
+function linearAfter(one: number): number {
+  return Math.max(LEAST_MS, MAX_GROWTH * one)
 }
 
 /** The unit again and again, to at least `size` characters. */

@@ -58,8 +58,8 @@ export function parseFilter(text: string): readonly Comparison[] {
   })
 }
 
-/** A text in quotes, also without its end; "and" with all the space around it; any other character. None is read twice. */
-const FILTER_TOKEN = /"(?:[^"\\]|\\[\s\S]?)*"?|(?<!\s)\s+and\s+|[\s\S]/gi
+/** A text in quotes, also without its end; "and" with all the space around it; other space; what is neither. */
+const FILTER_TOKEN = /"(?:[^"\\]|\\[\s\S]?)*"?|\s+and\s+|\s+|[^\s"]+/gi
 
 /** Outside quotes. */
 function splitByAnd(text: string): readonly string[] {
