@@ -124,7 +124,10 @@ test('docs/dashboard.md: the dashboard is built, its client generated, and serve
     'docs/dashboard.md',
     'npm run build:dashboard',
   ).text.split('\n')
-  shell(build)
+  assert.match(build, /^npm run build:dashboard +#/)
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  assert.ok(scripts.prepare.startsWith(`${scripts['build:dashboard']} `), 'npm ci has just run it')
+  assert.ok(existsSync(join(folder, 'dashboard', 'dist', 'index.html')))
   shell(generate)
   const unrun = [screenshots, pictures]
   assert.ok(
