@@ -50,7 +50,6 @@ test('LangChain’s standard tests pass on OpenAI-, Anthropic- and Gemini-shaped
     GATEWAY_URL: `${gateway.url}/v1`,
     GATEWAY_KEY: key,
     LANGSMITH_TRACING: 'false',
-    PYTHONDONTWRITEBYTECODE: '1',
   }
   const { stdout } = await run(python, options, { env, timeout: TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 }).catch(
     (error: Error & { stdout?: string }) => assert.fail(`${error.message}\n${error.stdout?.slice(-8000)}`),

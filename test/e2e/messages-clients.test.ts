@@ -93,7 +93,6 @@ test('the SDK for Python: tool loops, whole and streamed, on every protocol, and
     GATEWAY_URL: gateway.url,
     GATEWAY_KEY: key,
     GATEWAY_MODELS: JSON.stringify(NAMES),
-    PYTHONDONTWRITEBYTECODE: '1',
   }
   const { stdout } = await run(python, [PROGRAM], { env, timeout: 300_000 })
   const { loops, faults, models, tokens } = JSON.parse(stdout)

@@ -73,7 +73,6 @@ test('Python: tool loops of the SDK and the Agents SDK on every protocol, embedd
     GATEWAY_KEY: key,
     GATEWAY_MODELS: JSON.stringify(NAMES),
     LANGSMITH_TRACING: 'false',
-    PYTHONDONTWRITEBYTECODE: '1',
   }
   const { stdout } = await run(python, [PROGRAM], { env, timeout: 300_000 })
   const { loops, agents, faults, vectors, documents, query } = JSON.parse(stdout)
