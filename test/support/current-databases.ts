@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import type { OpenOptions } from '../../src/db/database.ts'
 import { MIGRATIONS, migrate } from '../../src/db/migrate.ts'
 import { openDatabase } from '../../src/db/open.ts'
@@ -102,12 +102,13 @@ function withDatabase(server: string, name: string): string {
   return url.href
 }
 
+/** By the URL of the server, with one session: a connection costs the server more than most statements here. */
+const pools = new Map<string, Pool>()
+
 async function onServer(server: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: server })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
+  const pool =
+    pools.get(server) ?? new Pool({ connectionString: server, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  if (!pools.has(server)) pool.on('error', () => undefined) // the next statement connects again
+  pools.set(server, pool)
+  await pool.query(statement)
 }

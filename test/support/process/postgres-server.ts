@@ -95,6 +95,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
   unix_socket_directories: '',
   max_connections: '400',
   fsync: 'on',
+  // Statistics and clean-up that no test waits for, and compilation of queries whose costs are estimated without them.
+  autovacuum: 'off',
+  jit: 'off',
   shared_buffers: '64MB',
   max_wal_size: '256MB',
 }
