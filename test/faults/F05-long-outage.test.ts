@@ -8,14 +8,14 @@ import { type OutageModel, startOutage } from './kit/outage.ts'
  * Longer than a multiple of the breaker's half minute, so that it is closed to the provider when that is well again. Both
  * models together have fewer under way than an overloaded process has, since a busy machine must not add rejections.
  */
-const LOAD = { perSecond: 50, forMs: 65_000, atLeast: 0, atOnce: PRESSURE_LIMITS.completions / 2 - 1 }
+const LOAD = { perSecond: 20, forMs: 65_000, atLeast: 0, atOnce: PRESSURE_LIMITS.completions / 2 - 1 }
 const RECOVERED_WITHIN_MS = 35_000
 
 /** As it is unless the operator says otherwise. */
 const outage = await startOutage({ failures: 5, open_ms: 30_000 })
 after(() => outage.faulted.stop())
 
-suite('F5: a minute of nothing but 500, at 50 requests a second for each model', { concurrency: true }, () => {
+suite('F5: a minute of nothing but 500, at 20 requests a second for each model', { concurrency: true }, () => {
   const MODELS: readonly (readonly [model: OutageModel, share: number])[] = [
     ['alone', 1.2],
     ['pair', 0.05],

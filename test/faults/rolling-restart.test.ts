@@ -30,11 +30,13 @@ import { type Script, startFakeProvider } from '../support/providers/fake-provid
 
 const STREAMS = 200
 const CALLERS = 4
-const CALL_EVERY_MS = 250
+const CALL_EVERY_MS = 1_000
 const PROCESSES = 3
-const WORDS = 6
+/** A process that is back has its part of the load when so many have ended, one in three of them its own. */
+const MORE_ENDED = STREAMS / 4
+const WORDS = 3
 /** Longer streams keep as many open at once with fewer begun. */
-const WORD_EVERY_MS = 700
+const WORD_EVERY_MS = 1_400
 /** For so many streams to end on a busy machine. */
 const ENDED_WITHIN_MS = 180_000
 
@@ -112,9 +114,8 @@ function startLoad(url: string, key: string) {
   })
   return {
     completed,
-    /** As many streams have ended since as are open. */
     async untilMoreEnded(): Promise<void> {
-      const until = completed.streams + STREAMS
+      const until = completed.streams + MORE_ENDED
       await eventually(
         async () => isOver || completed.streams >= until,
         (ended) => ended,
@@ -177,6 +178,9 @@ async function restartAll({ url, takeOut, putBack }: Balancer): Promise<void> {
   assert.equal((await reconcile(anyGateway(), key)).ok, true)
 }
 
+/** Of a line of `ps`; what a process calls itself changes. */
+const pidOf = (line: string): string => line.trim().split(' ')[0] ?? ''
+
 async function withNginx(t: TestContext): Promise<Balancer> {
   const servers = (out?: number): Replaced => {
     const lines = ports.map((port) => `  server 127.0.0.1:${port} max_fails=0${port === out ? ' down' : ''};`)
@@ -187,16 +191,27 @@ async function withNginx(t: TestContext): Promise<Balancer> {
     const listed = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' }).trim()
     return listed.split('\n').filter((line) => line.includes('worker process')) // also those that only end their requests
   }
+  /** Resolves when there is a worker that has read it. */
   const reload = async (out?: number): Promise<void> => {
     const before = workers()
     rewrite(servers(out))
     process.kill(pid, 'SIGHUP')
     await eventually(
       async () => workers(),
-      (now) => now.length === 1 && now[0] !== before[0],
+      (now) => now.some((worker) => !before.some((old) => pidOf(old) === pidOf(worker))),
     )
   }
-  return { url, takeOut: reload, putBack: () => reload() }
+  return {
+    url,
+    async takeOut(port) {
+      await reload(port)
+      await eventually(
+        async () => workers(),
+        ({ length }) => length === 1,
+      )
+    },
+    putBack: () => reload(),
+  }
 }
 
 async function withHaproxy(t: TestContext): Promise<Balancer> {

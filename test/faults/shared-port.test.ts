@@ -20,11 +20,11 @@ const SWEPT_WITHIN_MS = 180_000
 const COST_USD = (10 * 1 + 2 * 2) / 1e6
 
 const provider = await startFakeProvider(ordinary)
-const options: GatewayOptions = {
-  config: oneModel(provider.url, {}, { server: { processes: PROCESSES, metrics_open: true }, log: { sample: 0 } }),
+const optionsFor = (processes: number): GatewayOptions => ({
+  config: oneModel(provider.url, {}, { server: { processes, metrics_open: true }, log: { sample: 0 } }),
   env: { LOG_LEVEL: 'info' },
-}
-const gateway = await startGateway(options)
+})
+const gateway = await startGateway(optionsFor(PROCESSES))
 after(async () => {
   await gateway.stop()
   await provider.close()
@@ -215,7 +215,7 @@ test('one SIGHUP reloads all, one SIGTERM drains all, and nothing is cut', async
   for (const { value = '' } of (await texts) as { value?: string }[]) assert.match(value, /data: \[DONE\]\n\n$/)
   assert.equal(await gateway.exited, 0, gateway.output())
 
-  const next = await startGateway({ ...options, dataDir: gateway.dataDir })
+  const next = await startGateway({ ...optionsFor(2), dataDir: gateway.dataDir })
   try {
     const rows = await everyRow<UsageRow>(next, owner.key, '/v1/usage/completions')
     assert.equal(rows.length, STREAMS)

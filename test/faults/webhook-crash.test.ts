@@ -1,8 +1,8 @@
 /** A gateway is killed between the POST of a webhook and the note that it was made; its lease has to pass: slow. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { eventually } from '../support/client.ts'
-import { type Gateway, startGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
 import { everyRow } from '../support/ledger/money.ts'
 import { KINDS, type Received, type Receiver, startReceiver } from '../support/webhooks/receiver.ts'
 import {
@@ -19,46 +19,54 @@ const TAKEN_OVER_WITHIN_MS = 150_000
 const EVENTS = 60
 const KILLS = 3
 
+/** Each test needs an endpoint of its own, which has had a test event. */
+const TESTS = 3
+
 interface Scene {
   readonly receiver: Receiver
   readonly customer: Customer
   readonly webhookId: string
-  /** The next process on the same data. */
-  next(env?: Readonly<Record<string, string>>): Promise<Customer>
 }
 
-/** An installation with an endpoint that has been delivered to, whose process has ended. */
-async function beginScene(t: TestContext): Promise<Scene> {
+/** It dies at the first event that is none of those tests. */
+const first = await startGateway({ config: LOOPBACK_ALLOWED, env: crashAt('after_webhook_post', TESTS + 1) })
+/** The process on its data; each test goes on with the one that the test before leaves. */
+let gateway = first
+const scenes = await Promise.all(Array.from({ length: TESTS }, makeScene))
+after(async () => {
+  await gateway.stop()
+  await first.stop()
+  for (const { receiver } of scenes) await receiver.close()
+})
+
+/** An endpoint that has been delivered to. */
+async function makeScene(): Promise<Scene> {
   const receiver = await startReceiver()
-  t.after(() => receiver.close())
-  const first = await startGateway({ config: LOOPBACK_ALLOWED })
-  t.after(() => first.stop())
-  const customer = await newCustomer(first)
+  const customer = await newCustomer(gateway)
   const { id } = await customer.create({ url: `${receiver.url}/hook` })
   await customer.attempted(id, 'webhook.test')
-  first.signal('SIGTERM')
-  await first.exited
-  return {
-    receiver,
-    customer,
-    webhookId: id,
-    async next(env = {}) {
-      const gateway = await startGateway({ config: LOOPBACK_ALLOWED, dataDir: first.dataDir, env })
-      t.after(() => gateway.stop())
-      return customerOf(gateway, customer.key)
-    },
-  }
+  return { receiver, customer, webhookId: id }
+}
+
+function sceneOf(number: number): Scene {
+  const { customer, ...scene } = scenes[number] ?? assert.fail()
+  return { ...scene, customer: customerOf(gateway, customer.key) }
+}
+
+/** Starts the next process. */
+async function goOn(): Promise<void> {
+  gateway = await startGateway({ config: LOOPBACK_ALLOWED, dataDir: first.dataDir })
 }
 
 const idOf = ({ headers }: Received): string => headers['webhook-id'] ?? ''
 
-async function kill({ gateway }: Customer): Promise<void> {
+async function kill(): Promise<void> {
   gateway.signal('SIGKILL')
   await gateway.exited
 }
 
 /** Every delivery, when none is pending. */
-function settled(gateway: Gateway, { customer, webhookId }: Scene): Promise<readonly WireDelivery[]> {
+function settled({ customer, webhookId }: Scene): Promise<readonly WireDelivery[]> {
   return eventually(
     () => everyRow<WireDelivery>(gateway, customer.key, `/v1/webhooks/${webhookId}/deliveries`),
     (all) => all.every(({ status }) => status !== 'pending'),
@@ -66,21 +74,20 @@ function settled(gateway: Gateway, { customer, webhookId }: Scene): Promise<read
   )
 }
 
-test('WH-3, F16: killed between the POST and the commit: sent again with the same ID, and the log has one attempt', async (t) => {
-  const scene = await beginScene(t)
-  const victim = await scene.next(crashAt('after_webhook_post'))
-  const asked = victim.trigger('agent.failed').catch(() => undefined)
+test('WH-3, F16: killed between the POST and the commit: sent again with the same ID, and the log has one attempt', async () => {
+  const scene = sceneOf(0)
+  const asked = scene.customer.trigger('agent.failed').catch(() => undefined)
   const [, first] = await scene.receiver.until('/hook', 2, TAKEN_OVER_WITHIN_MS)
   assert.ok(first)
-  assert.equal(await victim.gateway.exited, null, 'it was killed')
+  assert.equal(await gateway.exited, null, 'it was killed')
   await asked
 
-  const successor = await scene.next()
+  await goOn()
   const [, , second] = await scene.receiver.until('/hook', 3, TAKEN_OVER_WITHIN_MS)
   assert.ok(second)
   assert.equal(idOf(second), idOf(first))
   assert.deepEqual(second.bytes, first.bytes)
-  const deliveries = await settled(successor.gateway, scene)
+  const deliveries = await settled(scene)
   const delivery = deliveries.find(({ event_id: id }) => id === idOf(first))
   assert.equal(delivery?.status, 'delivered')
   assert.deepEqual(
@@ -89,36 +96,35 @@ test('WH-3, F16: killed between the POST and the commit: sent again with the sam
   )
 })
 
-test('WH-3, F16: killed while the receiver has the request: sent again with the same ID', async (t) => {
-  const scene = await beginScene(t)
+test('WH-3, F16: killed while the receiver has the request: sent again with the same ID', async () => {
+  const scene = sceneOf(1)
   scene.receiver.answer('/hook', KINDS.neverAnswers, KINDS.success)
-  const victim = await scene.next()
-  const event = await victim.trigger('agent.failed')
+  const event = await scene.customer.trigger('agent.failed')
   await scene.receiver.until('/hook', 2, TAKEN_OVER_WITHIN_MS)
-  await kill(victim)
-  const successor = await scene.next()
+  await kill()
+  await goOn()
   const received = await scene.receiver.until('/hook', 3, TAKEN_OVER_WITHIN_MS)
   assert.deepEqual(received.slice(1).map(idOf), [event.id, event.id])
-  const delivery = (await settled(successor.gateway, scene)).find(({ event_id: id }) => id === event.id)
+  const delivery = (await settled(scene)).find(({ event_id: id }) => id === event.id)
   assert.deepEqual([delivery?.status, delivery?.attempts.length], ['delivered', 1])
 })
 
-test(`WH-3, F16: ${KILLS} kills among ${EVENTS} events: each confirmed one arrives, and no other`, async (t) => {
-  const scene = await beginScene(t)
+test(`WH-3, F16: ${KILLS} kills among ${EVENTS} events: each confirmed one arrives, and no other`, async () => {
+  const scene = sceneOf(2)
   const accepted: string[] = []
   for (let round = 0; round < KILLS; round++) {
-    const victim = await scene.next()
+    const { customer } = sceneOf(2)
     const triggers = Array.from({ length: EVENTS / KILLS }, async () => {
-      const event = await victim.trigger('agent.completed').catch(() => undefined)
+      const event = await customer.trigger('agent.completed').catch(() => undefined)
       if (event !== undefined) accepted.push(event.id)
     })
     // What the process before had begun keeps its places at the endpoint until its leases have passed.
     await scene.receiver.until('/hook', scene.receiver.at('/hook').length + 3, TAKEN_OVER_WITHIN_MS)
-    await kill(victim)
+    await kill()
     await Promise.all(triggers)
+    await goOn()
   }
-  const last = await scene.next()
-  const deliveries = await settled(last.gateway, scene)
+  const deliveries = await settled(scene)
   assert.ok(deliveries.every(({ status }) => status === 'delivered'))
   const arrived = new Set(scene.receiver.at('/hook').map(idOf))
   assert.ok(accepted.length > 0)

@@ -77,7 +77,7 @@ export async function startOutage(breaker: object): Promise<Outage> {
     recover: (name, withinMs) => {
       isFailing = false
       const isServed = ({ status, prompt }: FaultAnswer): boolean => status === 200 && served.has(prompt)
-      return untilFirst(() => ask(name), isServed, { everyMs: 50, withinMs })
+      return untilFirst(() => ask(name), isServed, { everyMs: 200, withinMs })
     },
   }
 }
