@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../lib/json.ts'
 import type { TraceContext } from '../lib/trace-context.ts'
 import type { Attribution } from './attribution.ts'
 import type { FinishReason } from './chat.ts'
-import type { AccountId, CompletionId, KeyId, ProviderCredentialId, TeamId } from './ids.ts'
+import type { AccountId, CompletionId, KeyId, ProviderCredentialId, TeamId, UserId } from './ids.ts'
 import type { NanoUsd } from './money.ts'
 import type { UsageDetail } from './price/price.ts'
 
@@ -205,4 +205,25 @@ export interface ClientConnection {
   write(text: string): Promise<void> | undefined
   endStream(): void
   sendJson(body: string, headers: Record<string, string>): void
+}
+
+/** A completion whose prompt and answer are stored. */
+export interface CapturedCompletion {
+  readonly record: CompletionRecord
+  /** The signed-in person. Undefined for an API key. */
+  readonly userId: UserId | undefined
+  /** The API of the request as `METHOD /path`. */
+  readonly endpoint: string
+  /** The JSON body of the request, as guardrails left it. */
+  readonly body: unknown
+  /** The bytes of the received body. Undefined if not measured, in which case it has at most 1 MiB. */
+  readonly bodyBytes: number | undefined
+  /** Renders the answer as a chat completion, whatever the API. Undefined if there was none. */
+  readonly renderAnswer: () => string | undefined
+}
+
+/** Stores prompts and answers. */
+export interface CapturePort {
+  /** Accepts a completion to store. Never waits and never throws. */
+  add(captured: CapturedCompletion): void
 }

@@ -3,8 +3,7 @@
  * only while a receiver of traces is configured, and knows no telemetry package. All times are monotonic milliseconds.
  */
 import type { TraceContext } from '../lib/trace-context.ts'
-import type { CapturedCompletion } from './capture/captured-completion.ts'
-import type { AttemptOutcome, CompletionRecord } from './completion.ts'
+import type { AttemptOutcome, CapturedCompletion, CompletionRecord } from './completion.ts'
 
 /** Steps of a request that its span reports as events. */
 export type TraceStepName = 'queue' | 'hold' | 'settle'

@@ -2,10 +2,9 @@
  * Captures the prompt and the answer for accounts that store them. Collects the events of the answer, as guardrails leave
  * them, while they are rendered for the client. The recorder renders, seals and stores them after the request.
  */
-import type { CapturePort } from '../domain/capture/captured-completion.ts'
 import { isCaptured } from '../domain/capture/settings.ts'
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import type { CompletionRecord } from '../domain/completion.ts'
+import type { CapturePort, CompletionRecord } from '../domain/completion.ts'
 import { usdNumber } from '../domain/money.ts'
 import type { AnswerStream, ClientApi, WholeAnswer } from '../protocols/client-api.ts'
 import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'

@@ -3,8 +3,7 @@
  * tests pass literals. The gateway itself knows no SQL, no HTTP server and no feature.
  */
 import type { AccountCredentialsPort } from '../domain/account-credential.ts'
-import type { CapturePort } from '../domain/capture/captured-completion.ts'
-import type { CompletionSignal } from '../domain/completion.ts'
+import type { CapturePort, CompletionSignal } from '../domain/completion.ts'
 import type { CreditPort, IdempotencyPort } from '../domain/credit.ts'
 import type { GuardrailsPort } from '../domain/guardrails/guard.ts'
 import type { Caller } from '../domain/identity/caller.ts'

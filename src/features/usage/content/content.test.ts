@@ -12,7 +12,7 @@ import {
 import type { OpenedDatabase } from '../../../db/database.ts'
 import { createSealer } from '../../../db/sealed.ts'
 import type { AuditEvent } from '../../../domain/audit.ts'
-import type { CapturedCompletion } from '../../../domain/capture/captured-completion.ts'
+import type { CapturedCompletion } from '../../../domain/completion.ts'
 import type { AccountId, CompletionId, UserId } from '../../../domain/ids.ts'
 import { BATCH_ROWS } from '../../../jobs/batched-deletion.ts'
 import { contentEraser, deleteOldContents, erasureJobs, resealContents } from './deletion.ts'
