@@ -79,3 +79,6 @@ export const CUSTOM_PLAN = '/* custom plan */'
 
 /** Begins a query whose best plan depends on its bounds: a cached generic plan does not know them. */
 export const customPlan: RawBuilder<unknown> = sql.raw(CUSTOM_PLAN)
+
+/** Marks a text that may take longer than other statements, in a transaction that sets its own `statement_timeout`. */
+export const LONG_RUNNING = '/* long-running */'

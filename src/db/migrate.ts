@@ -1,6 +1,6 @@
 /** Brings a database to the schema of this release. Forward only: an older release refuses a newer database. */
 import { type Kysely, sql, type Transaction } from 'kysely'
-import { type DialectName, dialectOf, type OpenedDatabase } from './database.ts'
+import { type DialectName, dialectOf, LONG_RUNNING, type OpenedDatabase } from './database.ts'
 import { isLocked } from './failure.ts'
 import { attempts, firstSchema, instances, money, usageReports } from './migrations/0001-0005.ts'
 import { identities, jobs, webhooks } from './migrations/0006-0008.ts'
@@ -195,7 +195,7 @@ async function applyStatements(
   const render = dialectOf(transaction) === 'postgres' ? postgresStatement : sqliteStatement
   for (const statement of statements) {
     const text = render(statement)
-    if (text !== undefined) await sql.raw(text).execute(transaction)
+    if (text !== undefined) await sql.raw(`${text} ${LONG_RUNNING}`).execute(transaction)
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from 'kysely'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
 import { createLruCache } from '../../lib/collections.ts'
-import { type BatchStatement, CUSTOM_PLAN } from '../database.ts'
+import { type BatchStatement, CUSTOM_PLAN, LONG_RUNNING } from '../database.ts'
 import {
   DatabaseError,
   databaseUnavailable,
@@ -43,6 +43,8 @@ export const LOCK_TIMEOUT_MS = 2_000
 export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
 /** The server cancels a statement earlier, unless the connection is lost. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
+/** Of statements that are marked: the server alone cancels them. The longest time of a timer. */
+const LONG_ANSWER_TIMEOUT_MS = 2 ** 31 - 1
 const KEEP_ALIVE_AFTER_MS = 5_000
 
 interface PostgresSession extends PostgresClient {
@@ -141,8 +143,10 @@ function createSession(client: PoolClient, { nameOf, end }: SessionParts): Postg
     async query<Row>(sql: string, parameters?: readonly PostgresValue[]): Promise<PostgresRows<Row>> {
       const values = parameters === undefined || parameters.length === 0 ? undefined : [...parameters]
       const name = values === undefined ? undefined : nameOf(sql)
+      const query_timeout = sql.endsWith(LONG_RUNNING) ? LONG_ANSWER_TIMEOUT_MS : undefined
+      const query = { text: sql, values, name, query_timeout }
       try {
-        return toRows(await client.query<Record<string, SqlValue>>({ text: sql, values, name } as never)) // `pg` takes undefined for absent
+        return toRows(await client.query<Record<string, SqlValue>>(query as never)) // `pg` takes undefined for absent
       } catch (error) {
         throw postgresFailure(error)
       }
