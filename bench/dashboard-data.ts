@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
 import { performanceHours } from '../src/db/migrations/0027-0032.ts'
-import { performanceDays } from '../src/db/migrations/0033-0043.ts'
+import { performanceDays } from '../src/db/migrations/0033-0044.ts'
 import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
 
 export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const

@@ -11,10 +11,11 @@ import { sumCompletions } from '../src/features/usage/dimension-sums.ts'
 import { openLocation } from '../test/support/database.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { createSchema } from '../test/support/http/schemas.ts'
+import { beginMonths } from '../test/support/ledger/months.ts'
 import { startPostgres } from '../test/support/process/postgres-server.ts'
 import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
-import { type Filling, fillUsage, MODELS } from './dashboard-data.ts'
+import { DAYS, type Filling, fillUsage, MODELS } from './dashboard-data.ts'
 import { measurePages } from './dashboard-pages.ts'
 import { type Question, requestQuestions, tagQuestions, usageQuestions } from './dashboard-views.ts'
 import { pace, type Target } from './load.ts'
@@ -35,6 +36,7 @@ const WARM_ROUNDS = 4
 const COMPLETIONS = 100_000
 const MANY_COMPLETIONS = wantedRows() ?? (quick ? 100_000 : 1_000_000)
 const ROUNDS = quick ? 5 : 20
+const DAY_MS = 86_400_000
 
 /** `--rows <count>`. */
 function wantedRows(): number | undefined {
@@ -80,6 +82,7 @@ async function onStage<Result>(
     const startedAt = performance.now()
     const location = schema?.url ?? gateway.database
     const accountId = account as AccountId // as the command printed it
+    if (schema) await makeMonths(location, now - (rows.days ?? DAYS) * DAY_MS, now)
     await fillUsage({ location, accountId, count: completions, now, ...rows })
     await sumAsTheJob(location)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
@@ -91,6 +94,13 @@ async function onStage<Result>(
     await postgres?.stop()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** As the job has made them when completions of these times arrived. */
+async function makeMonths(location: string, first: number, now: number): Promise<void> {
+  const database = await openLocation(location)
+  await beginMonths(database, first, now)
+  await database.close()
 }
 
 /** Months ago the job has summed them long since. */

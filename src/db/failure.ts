@@ -62,10 +62,11 @@ const TRANSIENT_CLASSES: ReadonlySet<string> = new Set([
   '57', // the server ends or starts, a statement took too long
   '58', // reading or writing files
 ])
+const LOCK_TIMEOUT = '55P03'
 const TRANSIENT_STATES: ReadonlySet<string> = new Set([
   '25006', // a standby: the primary is elsewhere now
   '25P03', // idle in a transaction for too long
-  '55P03', // lock timeout
+  LOCK_TIMEOUT,
 ])
 
 /** SQLSTATE of a server error; undefined for any other error. */
@@ -80,10 +81,11 @@ export function isTransactionConflict(error: unknown): boolean {
   return cause instanceof DatabaseError && (cause.sqlState === '40001' || cause.sqlState === '40P01')
 }
 
-/** Whether another process kept SQLite's write lock for longer than the busy time-out. */
+/** Whether another process kept SQLite's write lock, or a lock of PostgreSQL, for longer than the time-out. */
 export function isLocked(error: unknown): boolean {
   const cause = error instanceof GatewayError ? error.cause : error
-  return cause instanceof DatabaseError && (cause.resultCode ?? 0) % 256 === SQLITE_BUSY
+  if (!(cause instanceof DatabaseError)) return false
+  return cause.sqlState === LOCK_TIMEOUT || (cause.resultCode ?? 0) % 256 === SQLITE_BUSY
 }
 
 /** Whether the session is unusable. */

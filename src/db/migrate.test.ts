@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import {
   dialect,
   openLocation,
@@ -16,11 +16,23 @@ import {
 } from '../../test/support/database.ts'
 import { completionRecord, ensureAccounts, recordCompletions } from '../../test/support/ledger/completions.ts'
 import type { CompletionRecord } from '../domain/completion.ts'
-import type { AccountId } from '../domain/ids.ts'
+import { type AccountId, type CompletionId, completionIdFloor } from '../domain/ids.ts'
 import { reconcile } from '../features/credit/reconcile.ts'
+import { listCompletions } from '../features/usage/completion-list.ts'
 import { MIGRATIONS, migrate, pendingMigrations } from './migrate.ts'
 import { postgresStatement, sqliteStatement } from './migrations/statement.ts'
+import { makeMonths } from './postgres/completion-months.ts'
+import type { Database } from './schema/schema.ts'
 
+/** Of lists of completions. */
+const NO_FILTER = {
+  model: undefined,
+  keyId: undefined,
+  status: undefined,
+  agentId: undefined,
+  provider: undefined,
+  clientRequestId: undefined,
+}
 const LONGER_THAN_STATEMENTS_MS = 5_500
 const ALL = MIGRATIONS.map(({ name }) => name)
 
@@ -82,7 +94,8 @@ sqliteTest('a process waits for another one that migrates, longer than a stateme
 
 /** As the release left it whose last migration this is. */
 async function databaseOf(t: TestContext, last: string) {
-  const database = await openLocation(await temporaryLocation(t))
+  const location = await temporaryLocation(t)
+  const database = { ...(await openLocation(location)), location }
   t.after(() => database.close())
   const { db } = database
   const inItsWords = dialect === 'postgres' ? postgresStatement : sqliteStatement
@@ -146,6 +159,74 @@ test('rejected requests stay, and those of nobody can be stored', async (t) => {
     { request_id: 'req_2', key_id: null },
   ])
 })
+
+/** Names of the partitions of completions, with their rows. */
+async function partitionsOf(db: Kysely<Database>) {
+  const { rows } = await sql<{ name: string; count: number }>`
+    select c.tableoid::regclass::text as name, count(*) as count from completion as c group by 1 order by 1`.execute(db)
+  return Object.fromEntries(rows.map(({ name, count }) => [name.replace(/.*\./, ''), count]))
+}
+
+postgresTest(
+  'completions stay where they are when their table is partitioned, while others read and write',
+  async (t) => {
+    const database = await databaseOf(t, '0043-destination-content')
+    const { db } = database
+    const accountId = 'acc_1' as AccountId
+    const old = [3, 2, 1].map((months) =>
+      completionRecord({ accountId, createdAt: Date.now() - months * 31 * 86_400_000 }),
+    )
+    await recordCompletions(database, [...old, completionRecord({ accountId, status: 'failed' })])
+    const file = async (name: string) =>
+      (await sql`select oid, relfilenode from pg_class where oid = to_regclass(${name})`.execute(db)).rows
+    const before = await file('completion')
+    let written = 4
+    let isOver = false
+    const writer = (async () => {
+      while (!isOver) {
+        await recordCompletions(database, [completionRecord({ accountId, createdAt: Date.now() })])
+        written++
+      }
+    })()
+    const other = await openLocation(database.location)
+    const read = sql`select count(*) from completion, pg_sleep(1)` // longer than statements of the job wait
+    const reader = (async () => {
+      await read.execute(other.db)
+      await read.execute(other.db)
+    })()
+    assert.deepEqual(await migrate(db, Date.now), ['0044-completion-months'])
+    await makeMonths(db, Date.now())
+    isOver = true
+    await Promise.all([writer, reader])
+    await other.close()
+    assert.ok(written > 5)
+    assert.deepEqual(await file('completion_before'), before)
+    assert.deepEqual(await partitionsOf(db), { completion_before: written })
+    const later = Date.now() + 70 * 86_400_000
+    await recordCompletions(database, [completionRecord({ accountId, createdAt: later })])
+    assert.equal(Object.keys(await partitionsOf(db)).length, 2)
+    const filter = { period: { start: 0, end: later + 1 }, ...NO_FILTER }
+    const pages: CompletionId[] = []
+    for (let after: CompletionId | undefined; ; after = pages.at(-1)) {
+      const page = await listCompletions(db, { accountId, filter, limit: 2, order: 'desc', after })
+      pages.push(...page.map(({ id }) => id))
+      if (page.length < 2) break
+    }
+    assert.equal(pages.length, written + 1)
+    assert.deepEqual(pages, pages.toSorted().reverse())
+    assert.equal(pages[0]?.slice(0, 17), completionIdFloor(later))
+    const failed = await listCompletions(db, {
+      accountId,
+      filter: { ...filter, status: 'failed' },
+      limit: 2,
+      order: 'asc',
+      after: undefined,
+    })
+    assert.equal(failed.length, 1)
+    const { rowsNanoUsd, ledgerNanoUsd } = await reconcile(db, accountId)
+    assert.equal(rowsNanoUsd, ledgerNanoUsd)
+  },
+)
 
 /** The last migration of 0.1.0. */
 const OF_0_1 = '0013-bounded-usage'

@@ -36,6 +36,7 @@ import {
 } from './migrations/0027-0032.ts'
 import {
   analyticsExports,
+  completionMonths,
   contentCapture,
   destinationContent,
   keyRotation,
@@ -46,7 +47,7 @@ import {
   rejectionsOfNobody,
   teamTags,
   usageDimensions,
-} from './migrations/0033-0043.ts'
+} from './migrations/0033-0044.ts'
 import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
 import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
@@ -102,6 +103,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0041-raise-ends', statements: raiseEnds },
   { name: '0042-performance-days', statements: performanceDays },
   { name: '0043-destination-content', statements: destinationContent },
+  { name: '0044-completion-months', statements: completionMonths },
 ]
 
 /** Names of the migrations that `migrate` would apply, in order. Throws for a database of a newer release. */

@@ -21,6 +21,7 @@ const TENANT_TABLES = [
   'rejection',
   'performance_hour',
   'performance_day',
+  'retired_usage',
   'key_spending',
   'budget',
   'budget_window',

@@ -31,6 +31,7 @@ const RULES: readonly (readonly [begins: RegExp, mode: LockMode | undefined])[] 
   [/^create (?:unique )?index \w+ on (\w+)/, 'share'],
   [/^create trigger [\s\S]+? on (\w+)/, 'share row exclusive'],
   [/^drop trigger \w+ on (\w+)/, 'access exclusive'],
+  [/^alter index \w+ rename\b/, undefined],
   [/^(?:alter|drop) table (\w+)/, 'access exclusive'],
   [/^insert into (\w+)/, 'row exclusive'],
   [/^update (\w+)/, 'row exclusive'],

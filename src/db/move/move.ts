@@ -240,6 +240,7 @@ export const MOVED_TABLES: readonly string[] = [
   'stored_setting',
   'price_version',
   'credit',
+  'retired_usage',
   'key_spending',
   'budget',
   'budget_window',

@@ -35,6 +35,12 @@ export interface CreditTable {
   has_budgets: Generated<0 | 1>
 }
 
+/** The cost of completions in months that retention dropped as a whole, beside `retired_nano_usd` of `credit`. */
+export interface RetiredUsageTable {
+  account_id: AccountId
+  cost_nano_usd: NanoUsd
+}
+
 /** The spending of keys with a monthly budget. */
 export interface KeySpendingTable {
   account_id: AccountId

@@ -4,7 +4,8 @@
  * order, so that the same schema can be sharded by account. Exempt are `credential`, `sign_in_link` and `device_code` (found
  * by hash, before an account is known), `person`, `identity`, `session` and `guess` (people may belong to several accounts),
  * `price_version`, `plan_allowance`, `ledger_audit`, `ledger_audit_finding`, `provider_hour`, `setting`, `stored_setting`,
- * `instance`, `job` and `schema_migration` (the same for all); `account` and `credit` are keyed by the account's ID alone.
+ * `instance`, `job` and `schema_migration` (the same for all); `account`, `credit` and `retired_usage` are keyed by the
+ * account's ID alone.
  */
 import type { Generated } from 'kysely'
 import type { FinishReason } from '../../domain/chat.ts'
@@ -46,6 +47,7 @@ export interface Database {
   readonly setting: SettingTable
   readonly stored_setting: StoredSettingTable
   readonly credit: money.CreditTable
+  readonly retired_usage: money.RetiredUsageTable
   readonly key_spending: money.KeySpendingTable
   readonly budget: budgets.BudgetTable
   readonly budget_window: budgets.BudgetWindowTable

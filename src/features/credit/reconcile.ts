@@ -1,5 +1,5 @@
 /** Reconciles an account: usage rows, rollups, ledger, balances and open holds. */
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import type { Database } from '../../db/schema/schema.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -20,11 +20,18 @@ export interface Reconciled {
   readonly openHoldsNanoUsd: NanoUsd
 }
 
+/** The cost of an account's completions that retention has deleted: row by row, and in whole months. */
+export function retiredCost(accountId: AccountId): RawBuilder<NanoUsd> {
+  return sql`(select coalesce(sum(nano_usd), 0) from (
+    select retired_nano_usd as nano_usd from credit where account_id = ${accountId}
+    union all select cost_nano_usd from retired_usage where account_id = ${accountId}) as retired)`
+}
+
 /** One statement, so that all sums are of the same snapshot. */
 export async function reconcile(db: Kysely<Database>, accountId: AccountId): Promise<Reconciled> {
   const sumOf = (table: 'completion' | 'usage_rollup' | 'hold', column: 'cost_nano_usd' | 'amount_nano_usd') =>
     sql<bigint>`(select coalesce(sum(${sql.ref(column)}), 0) from ${sql.table(table)} where account_id = ${accountId})`
-  const ofCredit = (column: 'balance_nano_usd' | 'held_nano_usd' | 'retired_nano_usd') =>
+  const ofCredit = (column: 'balance_nano_usd' | 'held_nano_usd') =>
     sql<bigint>`coalesce((select ${sql.ref(column)} from credit where account_id = ${accountId}), 0)`
   const charged = sql`case
     when adjusts is not null and note is distinct from ${LATE_SETTLEMENT} then 0
@@ -45,7 +52,7 @@ export async function reconcile(db: Kysely<Database>, accountId: AccountId): Pro
       'charged_nano_usd',
       'expected_nano_usd',
       sumOf('completion', 'cost_nano_usd').as('rows_nano_usd'),
-      ofCredit('retired_nano_usd').as('retired_nano_usd'),
+      retiredCost(accountId).as('retired_nano_usd'),
       sumOf('usage_rollup', 'cost_nano_usd').as('rollups_nano_usd'),
       ofCredit('balance_nano_usd').as('balance_nano_usd'),
       ofCredit('held_nano_usd').as('held_nano_usd'),

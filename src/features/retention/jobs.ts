@@ -1,7 +1,9 @@
 /** Deletes data after its retention period. Ledger, invoices, usage alerts and the sums by hour and day are never deleted. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { dialectOf } from '../../db/database.ts'
+import { dropMonth, type Month, makeMonths, readMonths } from '../../db/postgres/completion-months.ts'
 import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
-import { type AccountId, completionIdFloor } from '../../domain/ids.ts'
+import { type AccountId, type CompletionId, completionIdFloor } from '../../domain/ids.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../jobs/job.ts'
 import { forgetEnded } from '../../jobs/queue.ts'
@@ -9,6 +11,8 @@ import { monthNumber } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
 
 const MINUTE_MS = 60_000
+/** Months of completions are made ahead. */
+const MONTHS_EVERY_MINUTES = 6 * 60
 const DAY_MS = 24 * 3_600_000
 const KEEP_JOBS_MS = 7 * DAY_MS
 const KEEP_REJECTIONS_MS = 7 * DAY_MS
@@ -38,11 +42,17 @@ export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): R
     every(minutes * MINUTE_MS, (_job, { signal }) => work({ ...input, signal }))
   return {
     'retention.idempotency': repeated(15, deleteIdempotencyKeys),
+    'retention.months': repeated(MONTHS_EVERY_MINUTES, makePartitions),
     'retention.usage': repeated(60, retireUsage),
     'retention.traces': repeated(60, deleteTraces),
     'retention.rejections': repeated(60, deleteRejections),
     'retention.responses': repeated(15, (given) => deleteResponses(given, responseDays())),
   }
+}
+
+/** @returns The number of partitions that were made. */
+export async function makePartitions({ db, now, signal }: RetentionInput): Promise<number> {
+  return dialectOf(db) === 'postgres' ? (await makeMonths(db, now(), signal)).length : 0
 }
 
 /** @returns The number of deleted rows. */
@@ -136,32 +146,83 @@ async function deleteDenied(db: Kysely<Database>, before: number): Promise<numbe
   return Number((await deleting.executeTakeFirst()).numDeletedRows)
 }
 
+/** The difference between the times in an ID and `created_at` if the clock is set in between. */
+const ID_TOLERANCE_MS = 60_000
+
 /**
  * Deletes old usage rows that are on a closed invoice or cost nothing, and their sums by tag, session and the like. The other
- * sums and the ledger stay; the cost of deleted rows is summed in `credit`, so that the books still balance.
+ * sums and the ledger stay; the cost of deleted rows is summed in `credit` and `retired_usage`, so that the books still
+ * balance. Rows of a partition of PostgreSQL stay until all of its month is old, and go with it.
  * @returns The number of deleted rows.
  */
-export async function retireUsage({ db, now, signal }: RetentionInput): Promise<number> {
+export async function retireUsage(input: RetentionInput): Promise<number> {
+  const { db, now, signal } = input
   const old = now() - KEEP_DAYS * DAY_MS
+  const months = dialectOf(db) === 'postgres' ? await readMonths(db) : []
+  const isOld = ({ to }: Month) => to <= completionIdFloor(old - ID_TOLERANCE_MS)
   let total = 0
+  for (const month of await droppable(db, months.filter(isOld), old)) {
+    total += await retireRows(input, { old, below: month.from }) // an account's rows go in their order
+    total += await dropMonth(db, month, signal)
+  }
+  const begun = months.find((month) => !isOld(month) && month.from < completionIdFloor(old))
+  return total + (await retireRows(input, { old, below: begun?.from ?? completionIdFloor(old) }))
+}
+
+/** Those in which no account has rows that must stay. */
+async function droppable(db: Kysely<Database>, months: readonly Month[], old: number): Promise<readonly Month[]> {
+  const below = months.at(-1)?.to
+  if (below === undefined) return []
+  const wanted = new Set<string>()
+  for await (const account of accountsWithOldRows(db, { old, below })) {
+    const before = deletableBefore(account, old) ?? 0
+    if (before === old) continue
+    for (const { name, to, from } of months) {
+      const kept = completionIdFloor(before)
+      const query = db
+        .selectFrom('completion')
+        .select('id')
+        .where('account_id', '=', account.id)
+        .where('id', '>=', (kept > from ? kept : from) as CompletionId)
+        .where('id', '<', to as CompletionId)
+      if ((await query.limit(1).executeTakeFirst()) !== undefined) wanted.add(name)
+    }
+  }
+  return months.filter(({ name, isRetiring }) => isRetiring || !wanted.has(name))
+}
+
+interface OldRows {
+  /** Unix milliseconds. */
+  readonly old: number
+  /** The lowest ID that stays. */
+  readonly below: string
+}
+
+async function retireRows({ db, signal }: RetentionInput, { old, below }: OldRows): Promise<number> {
+  let total = 0
+  for await (const account of accountsWithOldRows(db, { old, below })) {
+    const before = deletableBefore(account, old)
+    if (before === undefined) continue
+    total += await inBatches(() => deleteRows(db, { id: account.id, before, below }), signal)
+    await inBatches(() => deleteDimensionSums(db, { id: account.id, before }), signal)
+  }
+  return total
+}
+
+async function* accountsWithOldRows(db: Kysely<Database>, rows: OldRows): AsyncGenerator<AccountWithOldRows> {
   let after = ''
   for (;;) {
-    const accounts = await accountsWithOldRows(db, { old, after })
-    for (const account of accounts) {
-      const before = deletableBefore(account, old)
-      if (before === undefined) continue
-      total += await inBatches(() => deleteRows(db, { id: account.id, before }), signal)
-      await inBatches(() => deleteDimensionSums(db, { id: account.id, before }), signal)
-    }
+    const accounts = await readAccounts(db, rows, after)
+    yield* accounts
     const last = accounts.at(-1)
-    if (last === undefined) return total
+    if (last === undefined) return
     after = last.id
   }
 }
 
-type AccountWithOldRows = Awaited<ReturnType<typeof accountsWithOldRows>>[number]
+type AccountWithOldRows = Awaited<ReturnType<typeof readAccounts>>[number]
 
-function accountsWithOldRows(db: Kysely<Database>, { old, after }: { readonly old: number; readonly after: string }) {
+function readAccounts(db: Kysely<Database>, { old, below }: OldRows, after: string) {
   return db
     .selectFrom('account')
     .leftJoin('credit', 'credit.account_id', 'account.id')
@@ -181,7 +242,7 @@ function accountsWithOldRows(db: Kysely<Database>, { old, after }: { readonly ol
           selectFrom('completion')
             .select('completion.id')
             .whereRef('completion.account_id', '=', 'account.id')
-            .where('completion.id', '<', completionIdFloor(old)),
+            .where('completion.id', '<', below as CompletionId),
         ),
         exists(
           selectFrom('usage_dimension')
@@ -206,7 +267,7 @@ function deletableBefore(account: AccountWithOldRows, old: number): number | und
 
 async function deleteRows(
   db: Kysely<Database>,
-  { id, before }: { readonly id: AccountId; readonly before: number },
+  { id, before, below }: { readonly id: AccountId; readonly before: number; readonly below: string },
 ): Promise<number> {
   return db.transaction().execute(async (inside) => {
     const old = inside
@@ -214,6 +275,7 @@ async function deleteRows(
       .select('id')
       .where('account_id', '=', id)
       .where('id', '<', completionIdFloor(before))
+      .where('id', '<', below as CompletionId)
       .where('created_at', '<', before)
     const rows = await inside
       .deleteFrom('completion')

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KyselyPlugin, sql } from 'kysely'
-import { sqliteTest, temporaryDatabase } from '../../../test/support/database.ts'
+import { postgresTest, sqliteTest, temporaryDatabase } from '../../../test/support/database.ts'
 import { completionRecord, ensureAccounts, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { ledgerDays } from '../../../test/support/ledger/ledger-days.ts'
+import { beginMonths } from '../../../test/support/ledger/months.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
 import { DatabaseError } from '../../db/failure.ts'
 import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/schema.ts'
 import { type AccountId, type AuditId, type CompletionId, completionIdFloor, type KeyId } from '../../domain/ids.ts'
 import { inBatches } from '../../jobs/batched-deletion.ts'
+import { reconcile } from '../credit/reconcile.ts'
 import { sumCompletions } from '../usage/dimension-sums.ts'
 import {
   deleteIdempotencyKeys,
@@ -216,6 +218,64 @@ test('stored responses go in transactions of 50, when they are as old as the ret
   assert.equal((await everything(database, 'response')).length, 2)
 })
 
+/** Statements that delete completions row by row. */
+function countDeletions(database: OpenedDatabase) {
+  const counted = { deletions: 0 }
+  const counting: KyselyPlugin = {
+    transformQuery({ node }) {
+      if (node.kind === 'DeleteQueryNode' && JSON.stringify(node.from).includes('"completion"')) counted.deletions++
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  }
+  return { counted, db: database.db.withPlugin(counting) }
+}
+
+postgresTest('a month of PostgreSQL goes as a whole, a day after all of it is old, and the books agree', async (t) => {
+  const database = await temporaryDatabase(t)
+  const monthEnd = Date.UTC(2027, 3, 1)
+  const passed = monthEnd + 400 * DAY_MS + HOUR_MS
+  await beginMonths(database, monthEnd - 32 * DAY_MS, passed)
+  const ledger = await ledgerDays(database, ada)
+  for (const time of [monthEnd - 31 * DAY_MS, monthEnd - 1]) await ledger.charge(time, { costNanoUsd: 50n })
+  const young = await ledger.charge(monthEnd + 1, { costNanoUsd: 7n })
+  await recordCompletions(database, [completionRecord({ accountId: bob, createdAt: monthEnd - 2, costNanoUsd: 0n })])
+  await invoiceFor(database, ada, monthEnd)
+  const { counted, db } = countDeletions(database)
+  assert.equal(await retireUsage({ db, now: () => passed - 2 * HOUR_MS }), 0)
+  assert.equal((await rowsLeft(database, ada)).length, 3, 'old rows wait for the rest of their month')
+  assert.equal(await retireUsage({ db, now: () => passed }), 3)
+  assert.equal(counted.deletions, 0)
+  assert.deepEqual(await rowsLeft(database, ada), [young.id])
+  assert.deepEqual(await everything(database, 'retired_usage'), [{ account_id: ada, cost_nano_usd: 100n }])
+  const { rowsNanoUsd, rollupsNanoUsd, ledgerNanoUsd } = await reconcile(database.db, ada)
+  assert.deepEqual([rowsNanoUsd, rollupsNanoUsd, ledgerNanoUsd], [107n, 107n, 107n])
+  assert.equal(await retireUsage({ db, now: () => passed }), 0)
+})
+
+postgresTest('a month in which an account waits for its invoice stays, without the rows of others', async (t) => {
+  const database = await temporaryDatabase(t)
+  const [march, april] = [Date.UTC(2027, 2, 15), Date.UTC(2027, 3, 15)]
+  const passed = Date.UTC(2027, 4, 1) + 401 * DAY_MS
+  await beginMonths(database, march, passed)
+  const [ofAda, ofBob] = [await ledgerDays(database, ada), await ledgerDays(database, bob)]
+  const earlier = await ofAda.charge(march - 60 * DAY_MS, { costNanoUsd: 1n })
+  const waiting = await ofAda.charge(march, { costNanoUsd: 2n })
+  for (const time of [march, april]) await ofBob.charge(time, { costNanoUsd: 3n })
+  await invoiceFor(database, bob, april)
+  const { counted, db } = countDeletions(database)
+  assert.equal(await retireUsage({ db, now: () => passed }), 2)
+  assert.ok(counted.deletions > 0)
+  assert.deepEqual(await rowsLeft(database, ada), [earlier.id, waiting.id])
+  assert.deepEqual(await rowsLeft(database, bob), [])
+  const costs = await Promise.all([ada, bob].map(async (id) => (await reconcile(database.db, id)).rowsNanoUsd))
+  assert.deepEqual(costs, [3n, 6n])
+  assert.deepEqual(await everything(database, 'retired_usage'), [{ account_id: bob, cost_nano_usd: 3n }])
+  await invoiceFor(database, ada, march)
+  assert.equal(await retireUsage({ db, now: () => passed }), 2)
+  assert.equal((await reconcile(database.db, ada)).rowsNanoUsd, 3n)
+})
+
 test('a deletion whose cost cannot be noted does not happen', async (t) => {
   const database = await temporaryDatabase(t)
   const record = await (await ledgerDays(database, ada)).charge(OLD, { costNanoUsd: 1n })
@@ -421,6 +481,7 @@ test('retention stops between two batches when asked to, and goes on the next ti
     Object.entries(kinds).map(([kind, { everyMs }]) => [kind, everyMs]),
     [
       ['retention.idempotency', HOUR_MS / 4],
+      ['retention.months', 6 * HOUR_MS],
       ['retention.usage', HOUR_MS],
       ['retention.traces', HOUR_MS],
       ['retention.rejections', HOUR_MS],

@@ -3,6 +3,7 @@
  * more writes: the sums by day and hour say when there was anything of that key or model, and only that time is read.
  */
 import { type ExpressionBuilder, type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type DialectName, dialectOf } from '../../db/database.ts'
 import type { CompletionTable, Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import { readAgentReference } from '../../domain/agent.ts'
@@ -92,7 +93,9 @@ function rowsBetween(db: Kysely<Database>, { accountId, filter, order, range }: 
     .where('account_id', '=', accountId)
     .$call((query) => matching(query, filter))
   if (isIndexed(status))
-    return notCompletedBetween(rows, { status, range }).orderBy('status', order).orderBy('id', order)
+    return notCompletedBetween(rows, { status, range, dialect: dialectOf(db) })
+      .orderBy('status', order)
+      .orderBy('id', order)
   return rows
     .where('id', '>', range.above)
     .where('id', '<', range.below)
@@ -143,16 +146,25 @@ export function matching<Row>(rows: Completions<Row>, filter: CompletionFilter):
     .where(within('created_at', period))
 }
 
+interface NotCompleted {
+  readonly status: CompletionStatus
+  readonly range: IdRange
+  readonly dialect: DialectName
+}
+
 /**
- * Through the index of completions that did not complete: its own condition must stand word for word, and bounds on
- * status and id together are what the primary key cannot serve.
+ * Through the index of completions that did not complete: its own condition must stand word for word. PostgreSQL reads the
+ * partitions of the range in their order; on SQLite bounds on status and id together are what the primary key cannot
+ * serve.
  */
 export function notCompletedBetween<Row>(
   rows: Completions<Row>,
-  { status, range }: { readonly status: CompletionStatus; readonly range: IdRange },
+  { status, range, dialect }: NotCompleted,
 ): Completions<Row> {
-  return rows
-    .where('status', '<>', sql.lit<CompletionStatus>('completed'))
+  const indexed = rows.where('status', '<>', sql.lit<CompletionStatus>('completed'))
+  if (dialect === 'postgres')
+    return indexed.where('status', '=', status).where('id', '>', range.above).where('id', '<', range.below)
+  return indexed
     .where(({ eb, refTuple, tuple }) => eb(refTuple('status', 'id'), '>', tuple(status, range.above)))
     .where(({ eb, refTuple, tuple }) => eb(refTuple('status', 'id'), '<', tuple(status, range.below)))
 }

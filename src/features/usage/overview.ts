@@ -3,6 +3,7 @@
  * statuses apart: what did not complete is few, and has an index; the others completed.
  */
 import { type Kysely, sql } from 'kysely'
+import { dialectOf } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { given } from '../../db/shared-queries.ts'
 import type { CompletionStatus } from '../../domain/completion.ts'
@@ -157,7 +158,7 @@ function countNotCompleted(
     .selectFrom('completion')
     .where('account_id', '=', accountId)
     .$call((rows) => matching(rows, filter))
-    .$call((rows) => notCompletedBetween(rows, { status, range: idsBornIn(filter.period) }))
+    .$call((rows) => notCompletedBetween(rows, { status, range: idsBornIn(filter.period), dialect: dialectOf(db) }))
     .select([unitsSince(INTERVAL_MS[interval]).as('unit'), STATUS, ({ fn }) => fn.countAll<number>().as('requests')])
     .groupBy([unitsSince(INTERVAL_MS[interval]), 'status'])
 }

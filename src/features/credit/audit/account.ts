@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely'
 import type { Database } from '../../../db/schema/schema.ts'
 import { type AccountId, completionIdFloor } from '../../../domain/ids.ts'
+import { retiredCost } from '../reconcile.ts'
 import { type ChainState, compareEnd, LATE_NOTE, newChain, replayRow, type Snapshot, takeSnapshot } from './chain.ts'
 import {
   checkCharge,
@@ -307,8 +308,8 @@ async function stepDays({ audit, db, report }: Context): Promise<void> {
 async function stepUnmatched({ audit, db, report }: Context): Promise<void> {
   const { accountId, snapshot, chain, goneNanoUsd, goneOfSumsNanoUsd } = audit
   await findUnmatched(db, accountId, audit.unmatched, report)
-  const credit = db.selectFrom('credit').select('retired_nano_usd').where('account_id', '=', accountId)
-  const { retired_nano_usd: retired = 0n } = (await credit.executeTakeFirst()) ?? {}
+  const sum = db.selectNoFrom(retiredCost(accountId).as('retired_nano_usd'))
+  const { retired_nano_usd: retired } = await sum.executeTakeFirstOrThrow()
   // Rows that were deleted meanwhile are in some of the sums: the next audit compares them.
   if (retired === snapshot.retired && chain.isWhole) {
     if (goneNanoUsd !== retired) report('retired', 'charges', goneNanoUsd, retired)

@@ -8,6 +8,7 @@ import { readRows } from '../../../db/database.ts'
 import type { Database } from '../../../db/schema/schema.ts'
 import type { AccountId } from '../../../domain/ids.ts'
 import { monthNumber, monthStart } from '../../../lib/time.ts'
+import { retiredCost } from '../reconcile.ts'
 import type { Report } from './finding.ts'
 import type { AuditedRow } from './ledger-page.ts'
 
@@ -221,7 +222,7 @@ function parts(id: AccountId) {
   return sql<PartRow>`
     select 'credit' as part, '' as name, entries, month, granted_month, balance_nano_usd as first_nano_usd,
       held_nano_usd as second_nano_usd, allowance_nano_usd as third_nano_usd, spent_nano_usd as fourth_nano_usd,
-      retired_nano_usd as fifth_nano_usd
+      ${retiredCost(id)} as fifth_nano_usd
     from credit where account_id = ${id}
     union all select 'key', key_id, 0, month, 0, spent_nano_usd, held_nano_usd, 0, 0, 0
     from key_spending where account_id = ${id}

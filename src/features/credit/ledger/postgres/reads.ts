@@ -55,14 +55,17 @@ cross join lateral (select hold.* from hold
 left join key_spending on key_spending.account_id = found.account_id and key_spending.key_id = found.key_id`,
 }
 
-/** Charges, with the last ledger entry of those that are estimates. Entries are searched from the newest. */
+const CHARGED = `completion.account_id, completion.id, completion.key_id, completion.model, completion.created_at,
+  completion.prompt_tokens, completion.completion_tokens, completion.cost_nano_usd, completion.unbilled_nano_usd,
+  completion.provider_cost_nano_usd, completion.status, completion.usage_source`
+
+/** Charges, each looked up as a hold is, with the last ledger entry of those that are estimates, searched from the newest. */
 const READ_CHARGED: RowsStatement<HoldKey> = {
   columns: HOLD_KEY_COLUMNS,
-  sql: `select completion.account_id, completion.id, completion.key_id, model, completion.created_at, prompt_tokens,
-  completion_tokens, cost_nano_usd, unbilled_nano_usd, provider_cost_nano_usd, status, usage_source, entry.number,
-  entry.created_at as entered_at, entry.budgets
+  sql: `select ${CHARGED}, entry.number, entry.created_at as entered_at, entry.budgets
 from ${rowsOf(HOLD_KEY_COLUMNS, 'asked')}
-join completion on completion.account_id = asked.account_id and completion.id = asked.id
+cross join lateral (select ${CHARGED} from completion
+  where completion.account_id = asked.account_id and completion.id = asked.id limit 1) as completion
 left join lateral (
   with recursive chain (number, created_at, budgets) as (
     (select number, created_at, budgets from ledger

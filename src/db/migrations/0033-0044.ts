@@ -173,3 +173,30 @@ export const performanceDays: readonly string[] = [performanceDay, ofWhatIsThere
 export const destinationContent: readonly string[] = [
   'alter table telemetry_destination add column content integer not null default 0 check (content in (0, 1))',
 ]
+
+/** The cost of completions in months that retention dropped as a whole, beside `credit.retired_nano_usd`. */
+const retiredUsage = `create table retired_usage (
+  account_id text primary key check (account_id <> ''),
+  cost_nano_usd integer not null check (cost_nano_usd >= 0)
+) strict, without rowid`
+
+/**
+ * See `postgres/completion-months.ts`, which makes the months. The table becomes a partition as it is, with its indexes;
+ * since it is the default one and there is no other, no row is read.
+ */
+const monthPartitions = [
+  'alter table completion rename to completion_default',
+  'alter table completion_default rename constraint completion_pkey to completion_default_pkey',
+  'alter index completion_not_completed rename to completion_default_not_completed',
+  'alter index completion_agent rename to completion_default_agent',
+  `create table completion (
+  like completion_default including defaults including constraints,
+  primary key (account_id, id)
+) partition by range (id)`,
+  "create index completion_not_completed on completion (account_id, status, id) where status <> 'completed'",
+  `create index completion_agent on completion (account_id, client_request_id, id)
+    where client_request_id >= 'agt_' and client_request_id < 'agt\`'`,
+  'alter table completion attach partition completion_default default',
+].map((postgres) => ({ postgres }))
+
+export const completionMonths: readonly MigrationStatement[] = [retiredUsage, ...monthPartitions]
