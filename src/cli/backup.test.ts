@@ -218,6 +218,7 @@ test('a backup of an earlier schema is migrated', async (t) => {
 
 /** Takes the newest migration back. */
 const UNDO: Readonly<Record<string, string>> = {
+  '0044-completion-months': 'drop table retired_usage',
   '0043-destination-content': 'alter table telemetry_destination drop column content',
   '0042-performance-days': 'drop table performance_day',
   '0041-raise-ends': 'drop index budget_raise_unalerted; alter table budget_raise drop column end_alerted',
