@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { migrate } from '../src/db/migrate.ts'
 import type { AccountId } from '../src/domain/ids.ts'
 import { sumCompletions } from '../src/features/usage/dimension-sums.ts'
 import { openLocation } from '../test/support/database.ts'
@@ -66,6 +67,7 @@ async function onStage<Result>(
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-dashboard-'))
   const postgres = process.argv.includes('--postgres') ? await startPostgres() : undefined
   const schema = postgres && (await createSchema(postgres.url))
+  if (schema) await makeMonths(schema.url, now - (rows.days ?? DAYS) * DAY_MS, now)
   const upstream = await start('upstream.ts')
   const gateway = await startGateway({
     config: configOf(upstream.port, MODELS),
@@ -82,7 +84,6 @@ async function onStage<Result>(
     const startedAt = performance.now()
     const location = schema?.url ?? gateway.database
     const accountId = account as AccountId // as the command printed it
-    if (schema) await makeMonths(location, now - (rows.days ?? DAYS) * DAY_MS, now)
     await fillUsage({ location, accountId, count: completions, now, ...rows })
     await sumAsTheJob(location)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
@@ -96,9 +97,10 @@ async function onStage<Result>(
   }
 }
 
-/** As the job has made them when completions of these times arrived. */
+/** In an empty database, as the job has made them when completions of these times arrived. */
 async function makeMonths(location: string, first: number, now: number): Promise<void> {
   const database = await openLocation(location)
+  await migrate(database.db, Date.now)
   await beginMonths(database, first, now)
   await database.close()
 }
