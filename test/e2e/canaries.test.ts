@@ -294,24 +294,16 @@ async function useOwnKeys({ watch, gateway, providers: { openai } }: Runtime, ke
 const MISPLACED =
   /^(key at openai|client secret|TURNPIKE_SECRET|first key|access token|refresh token|device code|cookie of ada|JWT|one-time link|invitation)$/
 
-/** Answers are the same at every level, and what is logged at `info` is logged at `trace`, too: some of all places will do. */
-const PLACES_AT_INFO = 4
-
 /** What the service recognises; errors may quote to its sender what is a text like any other. */
 const OURS = /^(tp[a-z]?_|eyJ)/
 
-/** Uses every kind of secret where it does not belong: in one of `every` places, of each kind in others. */
-async function misplaceAll(
-  { watch, gateway }: Runtime,
-  good: { key: string; cookie: string },
-  every: number,
-): Promise<number> {
+async function misplaceAll({ watch, gateway }: Runtime, good: { key: string; cookie: string }): Promise<number> {
   const kinds = new Map(
     [...watch.planted].filter(([, name]) => MISPLACED.test(name)).map(([secret, name]) => [name, secret]),
   )
   const before = watch.heardCount()
-  const misplace = async (secret: string, turn: number): Promise<void> => {
-    for (const [path, call] of misplaced(secret).filter((_, at) => (at + turn) % every === 0)) {
+  const misplace = async (secret: string): Promise<void> => {
+    for (const [path, call] of misplaced(secret)) {
       const ask = async (asked: Call) => {
         const answer = await watch.ask(gateway, path, asked)
         const isError = answer.headers['content-type']?.includes('json') === true && answer.status >= 400
@@ -403,7 +395,7 @@ for (const level of ['trace', 'info']) {
     }
     await failToSignIn(world)
     await failAtProviders(world, welcome.key)
-    const tries = await misplaceAll(world, { key: welcome.key, cookie }, level === 'trace' ? 1 : PLACES_AT_INFO)
+    const tries = await misplaceAll(world, { key: welcome.key, cookie })
     const grant = { client_id: 'turnpike-cli', grant_type: 'refresh_token', refresh_token: second.refresh }
     for (const secret of [first.refresh, second.refresh]) {
       await watch.ask(gateway, '/oauth/revoke', { body: form({ token: secret }), headers: FORM })
