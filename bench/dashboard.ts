@@ -12,7 +12,7 @@ import { sumCompletions } from '../src/features/usage/dimension-sums.ts'
 import { openLocation } from '../test/support/database.ts'
 import { type Gateway, startGateway } from '../test/support/gateway.ts'
 import { createSchema } from '../test/support/http/schemas.ts'
-import { beginMonths } from '../test/support/ledger/months.ts'
+import { createPartitionsSince } from '../test/support/ledger/month-partitions.ts'
 import { startPostgres } from '../test/support/process/postgres-server.ts'
 import { configOf } from './bench-config.ts'
 import { BUDGETS } from './budgets.ts'
@@ -67,7 +67,7 @@ async function onStage<Result>(
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-dashboard-'))
   const postgres = process.argv.includes('--postgres') ? await startPostgres() : undefined
   const schema = postgres && (await createSchema(postgres.url))
-  if (schema) await makeMonths(schema.url, now - (rows.days ?? DAYS) * DAY_MS, now)
+  if (schema) await partitionByMonth(schema.url, now - (rows.days ?? DAYS) * DAY_MS, now)
   const upstream = await start('upstream.ts')
   const gateway = await startGateway({
     config: configOf(upstream.port, MODELS),
@@ -98,10 +98,10 @@ async function onStage<Result>(
 }
 
 /** In an empty database, as the job has made them when completions of these times arrived. */
-async function makeMonths(location: string, first: number, now: number): Promise<void> {
+async function partitionByMonth(location: string, first: number, now: number): Promise<void> {
   const database = await openLocation(location)
   await migrate(database.db, Date.now)
-  await beginMonths(database, first, now)
+  await createPartitionsSince(database, first, now)
   await database.close()
 }
 

@@ -21,7 +21,7 @@ import { reconcile } from '../features/credit/reconcile.ts'
 import { listCompletions } from '../features/usage/completion-list.ts'
 import { MIGRATIONS, migrate, pendingMigrations } from './migrate.ts'
 import { postgresStatement, sqliteStatement } from './migrations/statement.ts'
-import { makeMonths } from './postgres/completion-months.ts'
+import { createMonthPartitions } from './postgres/completion-partitions.ts'
 import type { Database } from './schema/schema.ts'
 
 /** Of lists of completions. */
@@ -195,7 +195,7 @@ postgresTest(
       await read.execute(other.db)
     })()
     assert.deepEqual(await migrate(db, Date.now), ['0044-completion-months'])
-    await makeMonths(db, Date.now())
+    await createMonthPartitions(db, Date.now())
     isOver = true
     await Promise.all([writer, reader])
     await other.close()

@@ -181,7 +181,7 @@ const retiredUsage = `create table retired_usage (
 ) strict, without rowid`
 
 /**
- * See `postgres/completion-months.ts`, which makes the months. The table becomes a partition as it is, with its indexes;
+ * See `postgres/completion-partitions.ts`, which makes the months. The table becomes a partition as it is, with its indexes;
  * since it is the default one and there is no other, no row is read.
  */
 const monthPartitions = [

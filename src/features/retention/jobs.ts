@@ -1,7 +1,12 @@
 /** Deletes data after its retention period. Ledger, invoices, usage alerts and the sums by hour and day are never deleted. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { dialectOf } from '../../db/database.ts'
-import { dropMonth, type Month, makeMonths, readMonths } from '../../db/postgres/completion-months.ts'
+import {
+  createMonthPartitions,
+  dropMonthPartition,
+  type Month,
+  readMonthPartitions,
+} from '../../db/postgres/completion-partitions.ts'
 import type { Database, IdempotencyTable } from '../../db/schema/schema.ts'
 import { type AccountId, type CompletionId, completionIdFloor } from '../../domain/ids.ts'
 import { BATCH_ROWS, inBatches } from '../../jobs/batched-deletion.ts'
@@ -11,7 +16,7 @@ import { monthNumber } from '../../lib/time.ts'
 import type { FeatureDeps } from '../deps.ts'
 
 const MINUTE_MS = 60_000
-/** Months of completions are made ahead. */
+/** Partitions of completions are created ahead. */
 const MONTHS_EVERY_MINUTES = 6 * 60
 const DAY_MS = 24 * 3_600_000
 const KEEP_JOBS_MS = 7 * DAY_MS
@@ -42,7 +47,7 @@ export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): R
     every(minutes * MINUTE_MS, (_job, { signal }) => work({ ...input, signal }))
   return {
     'retention.idempotency': repeated(15, deleteIdempotencyKeys),
-    'retention.months': repeated(MONTHS_EVERY_MINUTES, makePartitions),
+    'retention.months': repeated(MONTHS_EVERY_MINUTES, createPartitions),
     'retention.usage': repeated(60, retireUsage),
     'retention.traces': repeated(60, deleteTraces),
     'retention.rejections': repeated(60, deleteRejections),
@@ -50,9 +55,9 @@ export function retentionJobs({ responseDays, ...input }: RetentionJobsInput): R
   }
 }
 
-/** @returns The number of partitions that were made. */
-export async function makePartitions({ db, now, signal }: RetentionInput): Promise<number> {
-  return dialectOf(db) === 'postgres' ? (await makeMonths(db, now(), signal)).length : 0
+/** @returns The number of partitions that were created. */
+export async function createPartitions({ db, now, signal }: RetentionInput): Promise<number> {
+  return dialectOf(db) === 'postgres' ? (await createMonthPartitions(db, now(), signal)).length : 0
 }
 
 /** @returns The number of deleted rows. */
@@ -158,12 +163,12 @@ const ID_TOLERANCE_MS = 60_000
 export async function retireUsage(input: RetentionInput): Promise<number> {
   const { db, now, signal } = input
   const old = now() - KEEP_DAYS * DAY_MS
-  const months = dialectOf(db) === 'postgres' ? await readMonths(db) : []
+  const months = dialectOf(db) === 'postgres' ? await readMonthPartitions(db) : []
   const isOld = ({ to }: Month) => to <= completionIdFloor(old - ID_TOLERANCE_MS)
   let total = 0
   for (const month of await droppable(db, months.filter(isOld), old)) {
     total += await retireRows(input, { old, below: month.from }) // an account's rows go in their order
-    total += await dropMonth(db, month, signal)
+    total += await dropMonthPartition(db, month, signal)
   }
   const begun = months.find((month) => !isOld(month) && month.from < completionIdFloor(old))
   return total + (await retireRows(input, { old, below: begun?.from ?? completionIdFloor(old) }))

@@ -4,7 +4,7 @@ import { type KyselyPlugin, sql } from 'kysely'
 import { postgresTest, sqliteTest, temporaryDatabase } from '../../../test/support/database.ts'
 import { completionRecord, ensureAccounts, recordCompletions } from '../../../test/support/ledger/completions.ts'
 import { ledgerDays } from '../../../test/support/ledger/ledger-days.ts'
-import { beginMonths } from '../../../test/support/ledger/months.ts'
+import { createPartitionsSince } from '../../../test/support/ledger/month-partitions.ts'
 import type { OpenedDatabase } from '../../db/database.ts'
 import { DatabaseError } from '../../db/failure.ts'
 import type { Database, IdempotencyTable, InvoiceTable } from '../../db/schema/schema.ts'
@@ -235,7 +235,7 @@ postgresTest('a month of PostgreSQL goes as a whole, a day after all of it is ol
   const database = await temporaryDatabase(t)
   const monthEnd = Date.UTC(2027, 3, 1)
   const passed = monthEnd + 400 * DAY_MS + HOUR_MS
-  await beginMonths(database, monthEnd - 32 * DAY_MS, passed)
+  await createPartitionsSince(database, monthEnd - 32 * DAY_MS, passed)
   const ledger = await ledgerDays(database, ada)
   for (const time of [monthEnd - 31 * DAY_MS, monthEnd - 1]) await ledger.charge(time, { costNanoUsd: 50n })
   const young = await ledger.charge(monthEnd + 1, { costNanoUsd: 7n })
@@ -257,7 +257,7 @@ postgresTest('a month in which an account waits for its invoice stays, without t
   const database = await temporaryDatabase(t)
   const [march, april] = [Date.UTC(2027, 2, 15), Date.UTC(2027, 3, 15)]
   const passed = Date.UTC(2027, 4, 1) + 401 * DAY_MS
-  await beginMonths(database, march, passed)
+  await createPartitionsSince(database, march, passed)
   const [ofAda, ofBob] = [await ledgerDays(database, ada), await ledgerDays(database, bob)]
   const earlier = await ofAda.charge(march - 60 * DAY_MS, { costNanoUsd: 1n })
   const waiting = await ofAda.charge(march, { costNanoUsd: 2n })

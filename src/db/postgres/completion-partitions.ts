@@ -1,5 +1,5 @@
 /**
- * The partitions of `completion` on PostgreSQL, by the time in the ID: one for each month (UTC), which is made ahead and
+ * The partitions of `completion` on PostgreSQL, by the time in the ID: one for each month (UTC), which is created ahead and
  * dropped as a whole; `completion_before` for everything older than the first of them; and `completion_default` for what
  * has no month yet. At first the default partition is the only one, with everything that the table had before it was
  * partitioned; it becomes `completion_before` as it is. Knows no retention periods.
@@ -13,9 +13,9 @@ import { isLocked } from '../failure.ts'
 import type { Database } from '../schema/schema.ts'
 
 const MONTHS_AHEAD = 3
-/** From the beginning of months to the first of them: if its process dies, another has time to repeat it. */
-const BEGUN_AHEAD_MS = 28 * 86_400_000
-/** Rows of a month that it takes from `completion_default` when it is made; with more of them it is not made. */
+/** From the conversion to the first month: if its process dies, another has time to repeat it. */
+const CONVERTED_AHEAD_MS = 28 * 86_400_000
+/** Rows that move from `completion_default` into a new partition; with more of them it is not created. */
 const MAX_MOVED_ROWS = 10_000
 /** So that a busy month is vacuumed and analyzed long before a fifth of it is new. */
 const STORAGE = 'autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02'
@@ -31,7 +31,7 @@ export interface Month {
 }
 
 /** Returns the months that have a partition, the oldest first. */
-export async function readMonths(db: Kysely<Database>): Promise<readonly Month[]> {
+export async function readMonthPartitions(db: Kysely<Database>): Promise<readonly Month[]> {
   const partitions = await readPartitions(db)
   return partitions.flatMap(({ from, retiring, ...month }) =>
     from === null ? [] : [{ ...month, from, isRetiring: Number(retiring) === 1 }],
@@ -55,26 +55,30 @@ async function readPartitions(db: Kysely<Database>): Promise<readonly Partition[
 }
 
 /**
- * Makes the partitions of the months up to three after `now`, which are those after `completion_before`.
+ * Creates the missing partitions of the months after `completion_before`, up to three after `now`.
  * @param now Unix milliseconds.
  * @returns Their names.
  */
-export async function makeMonths(db: Kysely<Database>, now: number, signal?: AbortSignal): Promise<readonly string[]> {
+export async function createMonthPartitions(
+  db: Kysely<Database>,
+  now: number,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   let partitions = await readPartitions(db)
   if (partitions.length === 0) {
-    await beginMonths(db, { now, signal })
+    await convertDefaultPartition(db, { now, signal })
     partitions = await readPartitions(db)
   }
   const known = new Set(partitions.map(({ to }) => to))
-  const made: string[] = []
+  const created: string[] = []
   const oldest = partitions.find(({ from }) => from !== null) // those before it are dropped
   const first = timeOf(oldest?.from ?? partitions[0]?.to) ?? now
   for (let number = monthNumber(first); number <= monthNumber(now) + MONTHS_AHEAD; number++) {
     const month = monthOf(number)
-    if (!known.has(month.to) && (await makeMonth(db, month))) made.push(month.name)
+    if (!known.has(month.to) && (await createMonthPartition(db, month))) created.push(month.name)
   }
-  if (made.length > 0 || !(await isAnalyzed(db))) await longRunning(db, 'analyze completion')
-  return made
+  if (created.length > 0 || !(await isAnalyzed(db))) await longRunning(db, 'analyze completion')
+  return created
 }
 
 /** Unix milliseconds of an ID, or of the lowest one of a millisecond. */
@@ -82,7 +86,7 @@ function timeOf(id: string | null | undefined): number | undefined {
   return timeOfId((id ?? '').padEnd(31, '0'), 'chatcmpl-')
 }
 
-interface Beginning {
+interface Conversion {
   /** Unix milliseconds. */
   readonly now: number
   readonly signal: AbortSignal | undefined
@@ -92,13 +96,13 @@ interface Beginning {
  * Turns the default partition into that of everything before a month to come, after all that is in it. Its rows are
  * read once, for a condition, while others read and write; it is attached in milliseconds.
  */
-async function beginMonths(db: Kysely<Database>, { now, signal }: Beginning): Promise<void> {
+async function convertDefaultPartition(db: Kysely<Database>, { now, signal }: Conversion): Promise<void> {
   const [last] = await longRunning<{ id: string | null }>(
     db,
     `select max(last.id) as id from account
       cross join lateral (select id from completion where account_id = account.id order by id desc limit 1) as last`,
   )
-  const latest = Math.max(now + BEGUN_AHEAD_MS, timeOf(last?.id) ?? 0)
+  const latest = Math.max(now + CONVERTED_AHEAD_MS, timeOf(last?.id) ?? 0)
   const bound = completionIdFloor(monthStart(monthNumber(latest) + 1))
   const dropCondition = 'alter table completion_default drop constraint if exists completion_until'
   const condition = `alter table completion_default add constraint completion_until check (id < '${bound}') not valid`
@@ -145,7 +149,7 @@ function monthOf(number: number): Range {
  * Attaches a new table, which others do not wait for, and takes what `completion_default` has of the month: readers and
  * writers of that partition wait meanwhile. @returns False: there are too many rows of it, which retention deletes there.
  */
-async function makeMonth(db: Kysely<Database>, { name, from, to }: Range): Promise<boolean> {
+async function createMonthPartition(db: Kysely<Database>, { name, from, to }: Range): Promise<boolean> {
   const ofMonth = sql`completion_default where id >= ${from} and id < ${to}`
   const found = await sql<{ count: number }>`select count(*) as count
     from (select 1 from ${ofMonth} limit ${MAX_MOVED_ROWS + 1}) as found`.execute(db)
@@ -171,7 +175,7 @@ async function makeMonth(db: Kysely<Database>, { name, from, to }: Range): Promi
  * here on. To repeat after a failure.
  * @returns The number of rows.
  */
-export async function dropMonth(db: Kysely<Database>, { name }: Month, signal?: AbortSignal): Promise<number> {
+export async function dropMonthPartition(db: Kysely<Database>, { name }: Month, signal?: AbortSignal): Promise<number> {
   const refuseChanges = `create or replace trigger completion_retiring before insert or update or delete on ${name}
     for each row execute function turnpike_refuse_change()`
   await change(db, name, [refuseChanges], signal)
