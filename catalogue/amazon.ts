@@ -4,7 +4,7 @@ const COMMON = {
   provider: 'bedrock',
   owned_by: 'amazon',
   capabilities: { streaming: true, function_calling: true, vision: true, json_mode: false },
-  // PDF: litellm 1.109.1 (`supports_pdf_input`), of the models that read images.
+  // PDF: litellm 1.110.2 (`supports_pdf_input`), of the models that read images.
   input_modalities: ['text', 'image', 'video', 'file'],
   supported_parameters: ['max_tokens', 'stop', 'temperature', 'tool_choice', 'tools', 'top_p'],
   source: collection('litellm'),

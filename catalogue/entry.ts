@@ -214,12 +214,12 @@ export function genaiPrices(file: string): CatalogueEntry['source'] {
 /** A figure read in a price collection, in the version that `scripts/price-sources/snapshot.json` holds. */
 export function collection(name: 'litellm' | 'genai-prices' | 'pi-ai' | 'model-prices'): CatalogueEntry['source'] {
   const url = {
-    litellm: 'https://pypi.org/project/litellm/1.109.1/',
+    litellm: 'https://pypi.org/project/litellm/1.110.2/',
     'genai-prices': 'https://pypi.org/project/genai-prices/0.2.3/',
-    'pi-ai': 'https://www.npmjs.com/package/@earendil-works/pi-ai/v/1.5.2',
+    'pi-ai': 'https://www.npmjs.com/package/@earendil-works/pi-ai/v/1.6.0',
     'model-prices': 'https://pypi.org/project/model-prices/0.0.5/',
   }[name]
-  return { url, read: name === 'model-prices' ? '2026-11-29' : '2026-11-23' }
+  return { url, read: '2026-11-30' }
 }
 
 export const ALL_CAPABILITIES = { streaming: true, function_calling: true, vision: true, json_mode: true } as const

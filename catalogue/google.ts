@@ -29,6 +29,10 @@ const FROM_2027: CatalogueTariff = {
   server_tools: { web_search: 14 },
 }
 
+const ONE_AUDIO_PRICE = {
+  'above_200k.audio_input_per_million': 'litellm repeats the price of audio, which has no dearer one for long prompts',
+} as const
+
 /** The maker's two doors, where they ask the same (models.dev, 2026-07-01). */
 const upstreams = (model: string) =>
   [
@@ -122,6 +126,7 @@ export const GOOGLE = catalogueEntries(COMMON, [
     },
     deprecation_date: '2027-05-07',
     deployments: upstreams('gemini-3.1-flash-lite'),
+    settled: ONE_AUDIO_PRICE,
   },
   {
     id: 'gemini-3-flash-preview',
@@ -132,6 +137,7 @@ export const GOOGLE = catalogueEntries(COMMON, [
       server_tools: { web_search: 14 },
     },
     deployments: upstreams('gemini-3-flash-preview'),
+    settled: ONE_AUDIO_PRICE,
   },
   {
     id: 'gemini-2.5-flash-lite',

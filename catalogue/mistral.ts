@@ -71,6 +71,7 @@ export const MISTRAL = catalogueEntries(COMMON, [
     context_window: 262_144,
     max_output_tokens: 262_144,
     pricing: rates({ input: 0.5, output: 1.5, cached: 0.05 }),
+    deprecation_date: '2027-04-30',
     aliases: ['mistral-large-3'],
   },
   {

@@ -21,7 +21,7 @@ const COMMON = {
 } as const
 
 const LIMIT_OF_OPENROUTER = 'pi-ai takes 90 % of the window where OpenRouter gives no limit'
-const PRICE_OF_OPENROUTER = 'pi-ai has what OpenRouter’s list of models said on 2026-11-10; genai-prices is older'
+const PRICE_OF_OPENROUTER = 'pi-ai has what OpenRouter’s list of models said on 2026-11-20; genai-prices is older'
 const SEARCH_OF_GROQ = 'the host’s own search is not priced, and requests for it are refused'
 
 /** Models whose weights are public and whose makers sell no answers of their own, or not these: several hosts do. */
@@ -188,12 +188,17 @@ export const OPEN_WEIGHT = catalogueEntries(COMMON, [
     name: 'Nemotron 3 Ultra',
     owned_by: 'nvidia',
     created: released('2026-06-04'),
-    context_window: 202_800,
+    context_window: 262_144,
     max_output_tokens: 16_384,
-    pricing: rates({ input: 0.6, output: 2.4, cached: 0.12 }),
+    pricing: rates({ input: 0.5, output: 2.2, cached: 0.1 }),
     supported_parameters: HYBRID_PARAMETERS,
     deployments: [{ provider: 'openrouter', model: 'nvidia/nemotron-3-ultra-550b-a55b' }],
-    settled: { max_output_tokens: LIMIT_OF_OPENROUTER },
+    settled: {
+      max_output_tokens: LIMIT_OF_OPENROUTER,
+      input_per_million: PRICE_OF_OPENROUTER,
+      cached_input_per_million: PRICE_OF_OPENROUTER,
+      output_per_million: PRICE_OF_OPENROUTER,
+    },
   },
   {
     id: 'gemma-4-31b-it',

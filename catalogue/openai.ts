@@ -18,7 +18,7 @@ const COMMON = {
   provider: 'openai',
   owned_by: 'openai',
   capabilities: ALL_CAPABILITIES,
-  // PDF: litellm 1.109.1 (`supports_pdf_input`), and the provider's guide of file inputs: models that read images.
+  // PDF: litellm 1.110.2 (`supports_pdf_input`), and the provider's guide of file inputs: models that read images.
   input_modalities: TEXT_IMAGES_AND_FILES,
   supported_parameters: CHAT_PARAMETERS,
   source: LITELLM,
@@ -32,7 +32,10 @@ const SHORT_PROMPT_WINDOW = {
   context_window: 'the collection gives the longest prompt at the short price; 1 050 000 is on the provider’s page',
 } as const
 
-const TOO_NEW = { sources: 'released on 2026-11-17, after the collections were published' } as const
+const NEW = {
+  ...SHORT_PROMPT_WINDOW,
+  sources: 'released on 2026-11-17: its page and pi-ai have it, the other collections not yet',
+} as const
 
 const PREVIEW_SEARCH = {
   'server_tools.web_search': 'litellm gives the fee of the preview tool of the models before GPT-5',
@@ -59,7 +62,7 @@ export const OPENAI = catalogueEntries(COMMON, [
     supported_parameters: REASONING_PARAMETERS,
     source: { url: 'https://github.com/BerriAI/litellm/discussions/52347', read: '2026-11-23' },
     note: 'Cached input is 60 % below GPT-6 Astra’s (litellm’s announcement of 2026-11-17). Cache writes, long prompts and service tiers follow the rules that the provider’s page of GPT-6.2 Sol gives; the page of this model could not be read.',
-    settled: TOO_NEW,
+    settled: NEW,
   },
   {
     id: 'gpt-6.2-sol',
@@ -70,7 +73,7 @@ export const OPENAI = catalogueEntries(COMMON, [
     pricing: longPromptPrices({ input: 2, output: 10, cached: 0.1, writes: true }),
     supported_parameters: REASONING_PARAMETERS,
     source: modelPage('gpt-6.2-sol'),
-    settled: TOO_NEW,
+    settled: NEW,
   },
   {
     id: 'gpt-6.1-sol',

@@ -82,7 +82,10 @@ const MISTRAL = catalogueEntries({ ...EMBEDDING, provider: 'mistral', owned_by: 
     name: 'Mistral Embed',
     created: released('2023-12-11'),
     pricing: byTokens(0.1),
-    settled: NEVER_CACHED,
+    settled: {
+      ...NEVER_CACHED,
+      output_per_million: 'genai-prices has the input price twice; an embedding has no output',
+    },
   },
   {
     id: 'codestral-embed-2505',
