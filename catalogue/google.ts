@@ -30,7 +30,7 @@ const FROM_2027: CatalogueTariff = {
 }
 
 const ONE_AUDIO_PRICE = {
-  'above_200k.audio_input_per_million': 'litellm repeats the price of audio, which has no dearer one for long prompts',
+  'above_200k.audio_input_per_million': 'litellm repeats the price of audio, which is the same for long prompts',
 } as const
 
 /** The maker's two doors, where they ask the same (models.dev, 2026-07-01). */

@@ -209,7 +209,7 @@ async function listenForMetrics({ server: { host, metrics_port: first } }: Confi
 /**
  * Keeps V8 from allocating in the old generation what lives as long as a stream, as it does in every third process once
  * 64 streams are under way: all events that such an object holds then wait for a collection of the whole heap, and a
- * stream costs a quarter more CPU time. See `docs/benchmarks.md`.
+ * stream costs a quarter more CPU time (docs/decisions/0027).
  */
 function keepRequestsYoung(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
