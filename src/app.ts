@@ -15,10 +15,13 @@ import { addControlPlane, type ControlPlaneParts } from './app/control-plane.ts'
 import { createGuardrails } from './app/guardrails.ts'
 import { createIdentity } from './app/identity.ts'
 import { createLimits, type Limits } from './app/limits.ts'
-import { closeParts, createMoney } from './app/money.ts'
-import { createPayments } from './app/payments.ts'
-import { createProviderCredentials } from './app/provider-credentials.ts'
-import { createProviderWatch, type ProviderSummary, summarizeProviders } from './app/providers.ts'
+import { closeParts, createMoney, createPayments } from './app/money.ts'
+import {
+  createProviderCredentials,
+  createProviderWatch,
+  type ProviderSummary,
+  summarizeProviders,
+} from './app/providers.ts'
 import { createStoredResponses, responseKeys, type StoredResponses } from './app/responses.ts'
 import { createRuntime, type Runtime } from './app/runtime.ts'
 import { addressOf, createStreams, type Streams } from './app/streams.ts'

@@ -29,10 +29,14 @@ import type { Role } from './background-work.ts'
 import type { ContentCapture } from './content.ts'
 import type { Guardrails } from './guardrails.ts'
 import type { Identity } from './identity.ts'
-import type { Money } from './money.ts'
-import type { Payments } from './payments.ts'
-import type { ProviderCredentials } from './provider-credentials.ts'
-import { disabledProviders, type ProviderWatch, providerKinds, sourceOf } from './providers.ts'
+import type { Money, Payments } from './money.ts'
+import {
+  disabledProviders,
+  type ProviderCredentials,
+  type ProviderWatch,
+  providerKinds,
+  sourceOf,
+} from './providers.ts'
 import type { Runtime } from './runtime.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { Webhooks } from './webhooks.ts'

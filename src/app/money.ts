@@ -1,11 +1,15 @@
 /**
  * Composes money: holds and settlements through the group commit, the spool, the lease of this process, idempotency
- * keys, and accounts' credit. Starts and stops them in order, with the background work in between.
+ * keys, accounts' credit, and payments. Starts and stops them in order, with the background work in between.
  */
+
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/schema.ts'
 import type { OpenedDatabase } from '../db/database.ts'
 import type { CreditPort, RunningEstimate } from '../domain/credit.ts'
 import type { InstanceId } from '../domain/ids.ts'
 import { parseNanoUsd } from '../domain/money.ts'
+import { auditWriter } from '../features/audit/log.ts'
 import { type CreditService, createAccountCredit } from '../features/credit/account-credit.ts'
 import { type Committer, createCommitter } from '../features/credit/commit/committer.ts'
 import { createLedgerStore } from '../features/credit/ledger/store.ts'
@@ -13,11 +17,18 @@ import { createCreditPort } from '../features/credit/port.ts'
 import { recoverSpools } from '../features/credit/spool/recovery.ts'
 import { openSpool } from '../features/credit/spool/spool.ts'
 import { createHoldGuard, type HeldRequests } from '../features/credit/sweeper.ts'
+import type { ListDeps, WriteAudit } from '../features/deps.ts'
+import { OWN_ERRORS } from '../features/idempotency/begin.ts'
 import { createIdempotency, type Idempotency } from '../features/idempotency/idempotency.ts'
-import { OWN_ERRORS } from '../features/idempotency/refusals.ts'
+import { paymentJobs } from '../features/payments/recharge.ts'
+import { billingRoutes } from '../features/payments/routes.ts'
+import { connectStripe, type EntryPort, stripeWebhookRoute } from '../features/payments/settle.ts'
 import { createInstanceLease, createVitalsMonitor } from '../jobs/instance-lease.ts'
+import type { JobKind } from '../jobs/job.ts'
 import { clientApiOf } from '../protocols/client-apis.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type BackgroundWorkInput, createBackgroundWork } from './background-work.ts'
+import type { Runtime } from './runtime.ts'
 
 /** The interval at which the cost of running requests is recorded. */
 const ESTIMATES_EVERY_MS = 2_000
@@ -125,4 +136,48 @@ export async function closeParts(...groups: readonly (readonly { close(): Promis
   const ends: PromiseSettledResult<void>[] = []
   for (const parts of groups) ends.push(...(await Promise.allSettled(parts.map((part) => part.close()))))
   for (const end of ends) if (end.status === 'rejected') throw end.reason
+}
+
+/** Composes payments, which are disabled without a Stripe key. */
+
+interface PaymentsInput {
+  readonly runtime: Runtime
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly config: Config
+  readonly log: Log
+  /** Looked up when credit is entered, because the ledger is composed after its jobs. */
+  readonly credit: () => EntryPort
+}
+
+export interface Payments {
+  readonly jobs: Readonly<Record<string, JobKind>>
+  /** Adds the route outside of `/v1` that Stripe calls. */
+  addWebhookRoute(server: FastifyInstance): Promise<void>
+  /** Adds the routes below `/v1`. */
+  addApiRoutes(app: FastifyInstance, deps: ListDeps & { readonly writeAudit: WriteAudit }): Promise<void>
+}
+
+export function createPayments({ runtime, database, config, log, credit }: PaymentsInput): Payments {
+  const { now, ids } = runtime
+  const { secret_key, webhook_secret, api_url } = config.stripe
+  const isOn = secret_key !== undefined && webhook_secret !== undefined
+  const stripe = isOn ? connectStripe({ secret_key, webhook_secret, ...(api_url && { api_url }) }) : undefined
+  const deps = stripe && {
+    db: database.db,
+    now,
+    ids,
+    credit: { enter: (...entry: Parameters<EntryPort['enter']>) => credit().enter(...entry) },
+    writeAudit: auditWriter({ now, ids }),
+    stripe,
+    log,
+  }
+  return {
+    jobs: deps === undefined ? {} : paymentJobs(deps),
+    async addWebhookRoute(server) {
+      if (deps !== undefined) await server.register(stripeWebhookRoute(deps))
+    },
+    async addApiRoutes(app, api) {
+      await app.register(billingRoutes({ ...api, stripe, publicUrl: config.server.public_url }))
+    },
+  }
 }

@@ -1,19 +1,37 @@
-/** What operators see of providers: which can be configured, the source of each, and a watch of the calls to them. */
+/**
+ * What operators see of providers: which can be configured, the source of each, and a watch of the calls to them. Also
+ * composes the credentials that accounts have of providers.
+ */
+
+import type { FastifyInstance } from 'fastify'
 import type { CatalogueEntry } from '../../catalogue/entry.ts'
 import type { Config } from '../config/schema.ts'
+import { deriveKeys } from '../config/secret.ts'
 import type { OpenedDatabase } from '../db/database.ts'
+import { createSealer } from '../db/sealed.ts'
+import type { AccountCredentialsPort } from '../domain/account-credential.ts'
+import type { FeatureDeps, WriteAudit } from '../features/deps.ts'
+import { providerCredentialsRoutes } from '../features/provider-credentials/routes.ts'
+import {
+  createAccountCredentials,
+  resealJobs,
+  watchCredentialStatuses,
+} from '../features/provider-credentials/store.ts'
 import {
   currentProblem,
   isRefused,
   type RecentCalls,
   recentCalls,
   startProviderHealthRecorder,
+  startRefusalAlerts,
 } from '../features/providers/recent-calls.ts'
-import { startRefusalAlerts } from '../features/providers/refusal-alerts.ts'
 import type { ProviderKind, ProviderSource } from '../features/providers/routes.ts'
 import type { StoredSettingsPort } from '../features/stored-settings/routes.ts'
 import { startPerformanceRecorder } from '../features/usage/performance.ts'
+import { probeProvider } from '../gateway/upstream/probe.ts'
+import type { JobKind } from '../jobs/job.ts'
 import { PROVIDERS, resolveProvider } from '../providers/index.ts'
+import { noCredential } from '../providers/provider.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Money } from './money.ts'
 import type { Runtime } from './runtime.ts'
@@ -108,3 +126,58 @@ export function createProviderWatch(
     close: async () => void (await Promise.all([alerts.close(), recorder.close(), performance.close()])),
   }
 }
+
+/* Credentials of accounts: their API, their use by the data plane, and the background work on them. */
+
+interface ProviderCredentialsInput {
+  readonly runtime: Runtime
+  readonly database: Pick<OpenedDatabase, 'db'>
+  readonly config: Config
+  readonly log: Log
+  /** The secret of the installation. */
+  readonly secret: Uint8Array
+}
+
+interface ApiDeps extends FeatureDeps {
+  readonly cursorKey: Uint8Array
+  readonly writeAudit: WriteAudit
+  readonly changed: () => Promise<void>
+}
+
+export interface ProviderCredentials {
+  readonly port: AccountCredentialsPort
+  /** Background jobs by kind. */
+  readonly jobs: Readonly<Record<string, JobKind>>
+  /** Adds the routes below `/v1`. */
+  addApiRoutes(app: FastifyInstance, deps: ApiDeps): Promise<void>
+  close(): Promise<void>
+}
+
+export function createProviderCredentials(input: ProviderCredentialsInput): ProviderCredentials {
+  const { runtime, database, config, log } = input
+  const { db } = database
+  const sealer = createSealer(deriveKeys(input, 'provider credentials'))
+  const statuses = watchCredentialStatuses({ db, now: runtime.now, log })
+  return {
+    port: {
+      ...createAccountCredentials({ db, sealer, log }),
+      feePpm: (plan) => Math.round((runtime.config().plans[plan]?.byok_fee_percent ?? 0) * PPM_PER_PERCENT),
+    },
+    jobs: config.secret_previous === undefined ? {} : resealJobs({ db, sealer }),
+    async addApiRoutes(app, deps) {
+      const keyed = (name: string) => {
+        const upstream = runtime.upstreams.find(name)
+        return upstream?.provider.authorize === noCredential ? undefined : upstream
+      }
+      const probe = (name: string, apiKey: string, waitMs: number) => {
+        const upstream = keyed(name)
+        return upstream && probeProvider({ ...upstream, credentials: [apiKey] }, waitMs)
+      }
+      const providers = () => [...runtime.upstreams.names].filter((name) => keyed(name) !== undefined)
+      await app.register(providerCredentialsRoutes({ ...deps, sealer, probe, providers }))
+    },
+    close: statuses.close,
+  }
+}
+
+const PPM_PER_PERCENT = 10_000

@@ -205,3 +205,7 @@ export const dataCollection = () =>
   ])
 export const ZDR = 'only deployments with zero data retention'
 export const REGIONS = 'comma-separated regions: only deployments in one of these'
+
+/** The clients that `turnpike setup` knows; apart from their settings, which only that command loads. */
+export const CLIENT_NAMES = ['claude', 'codex', 'opencode', 'aider'] as const
+export type ClientName = (typeof CLIENT_NAMES)[number]

@@ -1,8 +1,7 @@
 /** Checks of settings against each other, which a schema cannot express. */
 
 import { isLoopbackUrl } from '../lib/ip-address.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { slugOf } from '../lib/text.ts'
+import { didYouMean, slugOf } from '../lib/text.ts'
 import { BUILT_IN_PLANS, type FileConfig, type ProviderConfig } from './schema.ts'
 import type { SettingPath } from './source-tree.ts'
 

@@ -6,8 +6,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { parseMicroUsd, parseNanoUsd } from '../domain/money.ts'
-import { didYouMean } from '../lib/nearest.ts'
-import { trimEndOf } from '../lib/text.ts'
+import { didYouMean, trimEndOf } from '../lib/text.ts'
 import { parseIsoTime } from '../lib/time.ts'
 import {
   isSet,

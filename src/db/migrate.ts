@@ -48,8 +48,13 @@ import {
   teamTags,
   usageDimensions,
 } from './migrations/0033-0044.ts'
-import { createPlanner, type PlannedStatement } from './migrations/locks.ts'
-import { type MigrationStatement, postgresStatement, sqliteStatement } from './migrations/statement.ts'
+import {
+  createPlanner,
+  type MigrationStatement,
+  type PlannedStatement,
+  postgresStatement,
+  sqliteStatement,
+} from './migrations/statement.ts'
 import type { Database } from './schema/schema.ts'
 
 interface Migration {

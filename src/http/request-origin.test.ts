@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { testIds } from '../../test/support/ids.ts'
-import { appHeaders } from './pages/page-headers.ts'
+import { appHeaders } from './pages/context.ts'
 import { rejectCrossSite } from './request-origin.ts'
 import { createHttpServer } from './server.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { didYouMean, nearest } from './nearest.ts'
+import { didYouMean, nearest } from './text.ts'
 
 test('a swapped pair, a missing and a wrong letter are found', () => {
   const names = ['base_url', 'api_key', 'protocol', 'timeout_ms']

@@ -3,6 +3,7 @@ import { Argument, type Command, Option } from 'commander'
 import { AGENT_STATUSES } from '../../domain/agent.ts'
 import { lazily } from '../lazy-action.ts'
 import {
+  CLIENT_NAMES,
   parseAgentId,
   parseDeliveryId,
   parseEventType,
@@ -19,7 +20,6 @@ import {
   parseWebhookId,
   parseWholeNumber,
 } from '../option-values.ts'
-import { CLIENT_NAMES } from '../setup/names.ts'
 import type { ListenOptions } from '../webhooks/listen.ts'
 import { parseProfileName } from './auth/profiles.ts'
 import { setClientVersion } from './http.ts'

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Home, makeHome, type RunOptions } from '../../../test/support/process/command-line.ts'
-import { CLIENT_NAMES } from './names.ts'
+import { CLIENT_NAMES } from '../option-values.ts'
 import { CLIENTS, lineDiff, withTomlSettings } from './setup.ts'
 
 const SETTINGS = { url: 'http://localhost:7575', model: 'm1', smallModel: 'm2', keyVariable: 'TURNPIKE_API_KEY' }

@@ -7,11 +7,11 @@ import { createInterface } from 'node:readline/promises'
 import { parseDocument } from 'yaml'
 import { type Environment, processEnvironment } from '../../config/environment.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
+import type { ClientName } from '../option-values.ts'
 import { note, plainText, print } from '../output.ts'
 import { firstForChat } from '../remote/account.ts'
 import { createClient } from '../remote/client.ts'
 import { chooseTarget, type TargetOptions } from '../remote/target.ts'
-import type { ClientName } from './names.ts'
 
 export interface SetupOptions extends TargetOptions {
   readonly model?: string

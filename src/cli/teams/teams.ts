@@ -9,10 +9,11 @@ import {
   listTeams,
   putTeamMember,
   removeTeamMember,
+  settingsColumns,
+  type Team,
   updateTeam,
 } from '../../features/teams/queries.ts'
 import { renderMember, renderTeam } from '../../features/teams/routes.ts'
-import { settingsColumns, type Team } from '../../features/teams/team.ts'
 import {
   type AccountOption,
   auditCommand,

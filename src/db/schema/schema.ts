@@ -111,7 +111,7 @@ export interface AccountTable {
   data_policy: Generated<string | null>
   /** Grows with every change of the account's guardrails; null: it never had any. */
   guardrails: Generated<number | null>
-  /** JSON, see `domain/capture/settings.ts`; null: never set. */
+  /** JSON, see `CaptureSettings` in `domain/identity/caller.ts`; null: never set. */
   content_capture: Generated<string | null>
 }
 

@@ -1,4 +1,3 @@
-import type { CaptureSettings } from '../capture/settings.ts'
 import type { DataPolicy } from '../data-policy.ts'
 import type { AccountId, KeyId, TeamId, UserId } from '../ids.ts'
 import type { NanoUsd } from '../money.ts'
@@ -196,4 +195,40 @@ export function hasTeamRight({ scopes, teams }: Caller, teamId: TeamId, right: T
   if (scopes.has(ofAccount)) return true
   const role = teams?.get(teamId)
   return role !== undefined && (roles as readonly TeamRole[]).includes(role)
+}
+
+/** The settings of an account for content capture: the requests of which prompt and answer are stored. */
+export interface CaptureSettings {
+  readonly enabled: boolean
+  /** IDs of API keys: only their requests, and those of the keys that they created. */
+  readonly keys?: readonly string[] | undefined
+  /** IDs of teams: only their requests. Without `keys` and `teams`: all requests of the account. */
+  readonly teams?: readonly string[] | undefined
+  /** The days for which content is kept. Undefined for the operator's limit. */
+  readonly retentionDays?: number | undefined
+}
+
+/** Parses the settings. @param text The column of the account. */
+export function captureSettings(text: string | null): CaptureSettings {
+  return text === null ? { enabled: false } : (JSON.parse(text) as CaptureSettings)
+}
+
+/** Undefined if no request is captured, so that requests pay nothing for it. @param text The column of the account. */
+export function activeCapture(text: string | null): CaptureSettings | undefined {
+  if (text === null) return undefined
+  const settings = captureSettings(text)
+  return settings.enabled ? settings : undefined
+}
+
+interface CapturedCaller {
+  readonly keyId: KeyId
+  readonly teamId?: TeamId | undefined
+  /** The keys that created this one, directly or indirectly. */
+  readonly ancestors?: readonly { readonly keyId: KeyId }[] | undefined
+}
+
+export function isCaptured({ keys, teams }: CaptureSettings, { keyId, teamId, ancestors }: CapturedCaller): boolean {
+  if (keys === undefined && teams === undefined) return true
+  if (teamId !== undefined && teams?.includes(teamId) === true) return true
+  return keys !== undefined && (keys.includes(keyId) || ancestors?.some((above) => keys.includes(above.keyId)) === true)
 }

@@ -6,8 +6,8 @@ import { pageBy } from '../../db/shared-queries.ts'
 import { type DataPolicy, policyOf, policyText } from '../../domain/data-policy.ts'
 import type { AccountId, IdSource } from '../../domain/ids.ts'
 import type { NanoUsd } from '../../domain/money.ts'
-import { renderDataPolicy } from '../../http/data-policy.ts'
 import type { PageRequest } from '../../http/page.ts'
+import { renderDataPolicy } from '../../http/wire-fields.ts'
 import { monthNumber, monthStart } from '../../lib/time.ts'
 
 export interface Account {

@@ -4,10 +4,10 @@ import type { BudgetStatus } from '../../domain/budget.ts'
 import { type AccountCredit, type CreditSettings, defaultOverrunNanoUsd } from '../../domain/credit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { type NanoUsd, parseNanoUsd, usdNumber } from '../../domain/money.ts'
-import { dataPolicySchema } from '../../http/data-policy.ts'
 import { BudgetsInput, BudgetView, renderBudget } from '../../http/fields/budgets.ts'
 import { PAGE_QUERY } from '../../http/page.ts'
-import { didYouMean } from '../../lib/nearest.ts'
+import { dataPolicySchema } from '../../http/wire-fields.ts'
+import { didYouMean } from '../../lib/text.ts'
 import { type Account, type AccountFigures, renderAccount } from './queries.ts'
 
 const MAX_NAME_LENGTH = 100

@@ -21,7 +21,7 @@ import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
 import { TARGET_PATTERN } from '../../lib/ip-address.ts'
 import { checkTarget, checkTargetAddresses } from '../../net/guarded-agent.ts'
 import type { ListDeps, WriteAudit } from '../deps.ts'
-import { countGuardrails, type GuardrailReference, listGuardrails, raiseVersion, requireGuardrail } from './store.ts'
+import { countGuardrails, type GuardrailReference, listGuardrails, raiseVersion, requireGuardrail } from './active.ts'
 
 export interface GuardrailsDeps extends ListDeps {
   readonly writeAudit: WriteAudit

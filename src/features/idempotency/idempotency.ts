@@ -13,8 +13,11 @@ import type {
 import type { AccountId } from '../../domain/ids.ts'
 import { fingerprintOf } from '../../domain/json-body.ts'
 import type { FeatureDeps, OnceInTransaction } from '../deps.ts'
-import { type BeginContext, type BeginRequest, type BeginResult, beginIdempotent } from './begin.ts'
 import {
+  type BeginContext,
+  type BeginRequest,
+  type BeginResult,
+  beginIdempotent,
   type ErrorFormat,
   keyReused,
   lostAnswer,
@@ -23,7 +26,7 @@ import {
   shuttingDown,
   stillRunning,
   tooManyKeys,
-} from './refusals.ts'
+} from './begin.ts'
 import {
   type Claim,
   claimStatement,

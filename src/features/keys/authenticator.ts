@@ -8,10 +8,10 @@ import type { Kysely } from 'kysely'
 import type { BatchStatement } from '../../db/database.ts'
 import { type AncestorRow, ancestorsOf } from '../../db/lineage.ts'
 import type { Database } from '../../db/schema/schema.ts'
-import { activeCapture } from '../../domain/capture/settings.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import {
+  activeCapture,
   type Caller,
   type KeyBudget,
   OF_TEAM_KEYS,

@@ -19,7 +19,7 @@ import type {
   PricePeriod,
   VirtualModel,
 } from '../../domain/model.ts'
-import { nearest } from '../../lib/nearest.ts'
+import { nearest } from '../../lib/text.ts'
 import { pricePeriods } from './price.ts'
 
 /** For a model that is not in the catalogue. */

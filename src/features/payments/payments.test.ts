@@ -10,9 +10,8 @@ import { createHttpServer } from '../../http/server.ts'
 import { auditWriter } from '../audit/log.ts'
 import { type RechargeDeps, rechargeAll, reconcilePayments } from './recharge.ts'
 import { billingRoutes } from './routes.ts'
-import { type EntryPort, stripeWebhookRoute } from './settle.ts'
+import { connectStripe, type EntryPort, stripeWebhookRoute } from './settle.ts'
 import { readPaymentAccount } from './store.ts'
-import { connectStripe } from './stripe.ts'
 
 async function setUp(t: TestContext) {
   const fixture = await openCreditFixture(t)

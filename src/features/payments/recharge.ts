@@ -12,9 +12,9 @@ import {
   type PaymentDeps,
   settleIntent,
   settleSession,
+  stripeError,
 } from './settle.ts'
 import { findPayment, insertPayment, readPaymentAccount, rechargesSince, updatePayment } from './store.ts'
-import { stripeError } from './stripe.ts'
 
 const RECHARGE_EVERY_MS = 10_000
 const RECONCILE_EVERY_MS = 60_000

@@ -11,9 +11,8 @@ import { requesterOf } from '../../http/request-origin.ts'
 import { closed, oneOf, textOrNull, usd } from '../../http/wire-fields.ts'
 import { isoTime, isoTimeOrNull } from '../../lib/time.ts'
 import type { ListDeps, WriteAudit } from '../deps.ts'
-import { ACCOUNT, NANO_USD_PER_CENT, PAYMENT } from './settle.ts'
+import { ACCOUNT, asCaller, NANO_USD_PER_CENT, PAYMENT, type StripeConnection } from './settle.ts'
 import { changePaymentAccount, insertPayment, listPayments, readPaymentAccount, updatePayment } from './store.ts'
-import { asCaller, type StripeConnection } from './stripe.ts'
 
 export interface BillingDeps extends ListDeps {
   readonly writeAudit: WriteAudit

@@ -8,9 +8,9 @@ import { GatewayError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
 import type { AccountId, KeyId, ProviderCredentialId, UserId } from '../../domain/ids.ts'
 import type { PageRequest } from '../../http/page.ts'
+import { pageAfter, resealJob, resealRows } from '../../jobs/batched-deletion.ts'
 import { type AttemptWatch, watchAttempts } from '../../jobs/completion-watch.ts'
 import type { JobKind } from '../../jobs/job.ts'
-import { pageAfter, resealJob, resealRows } from '../../jobs/reseal.ts'
 import { createLruCache, createVersionedCache } from '../../lib/collections.ts'
 
 export interface CredentialReference {

@@ -6,7 +6,7 @@ import { type AttemptNote, COMPLETION_CHANNEL } from '../../domain/completion.ts
 import { ensureFirstAccount } from '../accounts/bootstrap.ts'
 import type { RecordEvent } from '../deps.ts'
 import { eventRecorder } from '../webhooks/events.ts'
-import { startRefusalAlerts } from './refusal-alerts.ts'
+import { startRefusalAlerts } from './recent-calls.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -5,9 +5,9 @@ import type { Database, ResponseTable } from '../../db/schema/schema.ts'
 import { keyName, type SealerKeys, seal, unseal } from '../../db/sealed.ts'
 import type { AccountId } from '../../domain/ids.ts'
 import { MAX_ARRAY_ITEMS } from '../../domain/json-body.ts'
+import { pageAfter, resealJob, resealRows } from '../../jobs/batched-deletion.ts'
 import { createBatcher } from '../../jobs/batcher.ts'
 import type { JobKind } from '../../jobs/job.ts'
-import { pageAfter, resealJob, resealRows } from '../../jobs/reseal.ts'
 import { createStorageRoom } from '../../jobs/storage-room.ts'
 
 /** Statements of one transaction. */

@@ -4,9 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { teamRolesOf } from '../../db/shared-queries.ts'
-import { activeCapture } from '../../domain/capture/settings.ts'
 import { storedPolicies } from '../../domain/data-policy.ts'
-import { type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
+import { activeCapture, type Caller, rightsOfRole } from '../../domain/identity/caller.ts'
 import { invalidCredential } from '../../domain/identity/credential.ts'
 import type { KeyId, SessionId } from '../../domain/ids.ts'
 import { createLruCache } from '../../lib/collections.ts'

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../domain/audit.ts'
 import type { BrowserSession, Origin, SessionsPort } from '../../domain/identity/sign-in.ts'
 import type { AccountId, IdSource, SessionId, UserId } from '../../domain/ids.ts'
-import { readCookie, renderCookie } from '../../http/cookies.ts'
+import { readCookie, renderCookie } from '../../http/request-headers.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   endSession,

@@ -4,7 +4,7 @@
  */
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
-import { readCookie, renderCookie } from '../../http/cookies.ts'
+import { readCookie, renderCookie } from '../../http/request-headers.ts'
 
 export interface RoundTrip {
   /** Slug of the provider that it was started with. */

@@ -5,8 +5,8 @@
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Origin, PeoplePort, SessionsPort, VouchedIdentity } from '../../domain/identity/sign-in.ts'
+import { appHeaders } from '../../http/pages/context.ts'
 import type { Outcome } from '../../http/pages/layout.ts'
-import { appHeaders } from '../../http/pages/page-headers.ts'
 import { originOfRequest } from '../../http/request-origin.ts'
 import { createLruCache, type LruCache } from '../../lib/collections.ts'
 import type { Log } from '../../telemetry/log.ts'

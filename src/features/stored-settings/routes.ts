@@ -22,7 +22,7 @@ import { parseTime } from '../../http/period.ts'
 import { auditOf } from '../../http/request-origin.ts'
 import { isoTime, oneOf, textOrNull } from '../../http/wire-fields.ts'
 import { isRecord, type Json } from '../../lib/json.ts'
-import { didYouMean } from '../../lib/nearest.ts'
+import { didYouMean } from '../../lib/text.ts'
 import type { FeatureDeps, WriteAudit } from '../deps.ts'
 import {
   addVersion,

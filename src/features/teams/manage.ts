@@ -17,9 +17,13 @@ import {
   isInAccount,
   putTeamMember,
   removeTeamMember,
+  settingsColumns,
+  type Team,
+  type TeamMember,
+  type TeamReference,
+  type TeamSettings,
   updateTeam,
 } from './queries.ts'
-import { settingsColumns, type Team, type TeamMember, type TeamReference, type TeamSettings } from './team.ts'
 
 /** Teams of an account that are not archived. */
 export const MAX_TEAMS = 1_000

@@ -1,14 +1,80 @@
-/** Rows of teams and of who is in them. */
-import type { Kysely } from 'kysely'
+/** Teams of an account (docs/teams.md): their limits, their rows, and who is in them. */
+import type { Kysely, Selectable } from 'kysely'
 import { nextChangedAt } from '../../db/changed-at.ts'
+import type { TeamTable } from '../../db/schema/identity.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { countRows, type PageOf, pageBy } from '../../db/shared-queries.ts'
+import { type DataPolicy, policyOf, policyText } from '../../domain/data-policy.ts'
 import { GatewayError, notFound } from '../../domain/errors.ts'
-import { type Caller, hasTeamRight, OF_TEAM_KEYS, type Right, type TeamRole } from '../../domain/identity/caller.ts'
+import {
+  type Caller,
+  hasTeamRight,
+  OF_TEAM_KEYS,
+  type Right,
+  type TeamEndpoint,
+  type TeamRole,
+} from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
-import { tagsInTeam } from '../../http/fields/tags.ts'
+import { readTagColumns, type TagSettings, tagColumns, tagsInTeam } from '../../http/fields/tags.ts'
 import type { PageRequest } from '../../http/page.ts'
-import { settingsColumns, type Team, type TeamMember, type TeamReference, type TeamSettings, toTeam } from './team.ts'
+
+/** What an admin of the account sets. Empty lists and undefined mean no limit. */
+export interface TeamSettings extends TagSettings {
+  readonly name: string
+  readonly models: readonly string[]
+  readonly endpoints: readonly TeamEndpoint[]
+  readonly requestsPerMinute: number | undefined
+  readonly dataPolicy: DataPolicy | undefined
+}
+
+/** Times are Unix milliseconds. */
+export interface Team extends TeamSettings {
+  readonly accountId: AccountId
+  readonly id: TeamId
+  readonly createdAt: number
+  readonly archivedAt: number | undefined
+}
+
+export interface TeamReference {
+  readonly accountId: AccountId
+  readonly id: TeamId
+}
+
+export interface TeamMember {
+  readonly userId: UserId
+  readonly email: string
+  readonly name: string
+  readonly role: TeamRole
+  readonly byGroup: boolean
+  readonly createdAt: number
+}
+
+function toTeam(row: Selectable<TeamTable>): Team {
+  return {
+    accountId: row.account_id,
+    id: row.id,
+    name: row.name,
+    models: JSON.parse(row.models) as string[],
+    endpoints: JSON.parse(row.endpoints) as TeamEndpoint[],
+    requestsPerMinute: row.requests_per_minute ?? undefined,
+    dataPolicy: policyOf(row.data_policy),
+    ...readTagColumns(row),
+    createdAt: row.created_at,
+    archivedAt: row.archived_at ?? undefined,
+  }
+}
+
+/** The columns that hold a team's settings. */
+export function settingsColumns({ name, models, endpoints, requestsPerMinute, dataPolicy, ...tags }: TeamSettings) {
+  return {
+    name,
+    models: JSON.stringify(models),
+    endpoints: JSON.stringify(endpoints),
+    requests_per_minute: requestsPerMinute ?? null,
+    data_policy: policyText(dataPolicy),
+    ...tagColumns(tags),
+  }
+}
 
 export const TEAM_STATUSES = ['active', 'archived'] as const
 export type TeamStatus = (typeof TEAM_STATUSES)[number]

@@ -4,12 +4,11 @@ import { type Static, Type } from 'typebox'
 import { type BudgetStatus, subjectName } from '../../domain/budget.ts'
 import { TEAM_ENDPOINTS, TEAM_ROLES } from '../../domain/identity/caller.ts'
 import type { AccountId, TeamId, UserId } from '../../domain/ids.ts'
-import { dataPolicySchema, readDataPolicy, renderDataPolicy } from '../../http/data-policy.ts'
 import { BudgetsInput, BudgetView, parseOptionalBudgets, renderBudget } from '../../http/fields/budgets.ts'
 import { parseTagSettings, renderTagSettings, TAG_FIELDS, TAG_VIEWS } from '../../http/fields/tags.ts'
 import { byId, listPage, PAGE_QUERY, type PageRequest, pageSchema } from '../../http/page.ts'
 import { requesterOf } from '../../http/request-origin.ts'
-import { isoTime, nullable, oneOf } from '../../http/wire-fields.ts'
+import { dataPolicySchema, isoTime, nullable, oneOf, readDataPolicy, renderDataPolicy } from '../../http/wire-fields.ts'
 import { isoTimeOrNull } from '../../lib/time.ts'
 import type { ListDeps } from '../deps.ts'
 import {
@@ -21,8 +20,16 @@ import {
   type ManageDeps,
   requireTeam,
 } from './manage.ts'
-import { countsOf, listTeamMembers, listTeams, positionOf, TEAM_STATUSES } from './queries.ts'
-import type { Team, TeamMember, TeamSettings } from './team.ts'
+import {
+  countsOf,
+  listTeamMembers,
+  listTeams,
+  positionOf,
+  TEAM_STATUSES,
+  type Team,
+  type TeamMember,
+  type TeamSettings,
+} from './queries.ts'
 
 export interface TeamsDeps extends ListDeps, ManageDeps {
   /** Awaited after every change: when it resolves, the change is in force in this process. */

@@ -1,6 +1,9 @@
-/** What a report by dimensions adds up: sums of whole days where they can answer, and completions for the rest. */
+/**
+ * What a report by dimensions adds up: sums of whole days where they can answer, and completions for the rest. What
+ * agents used is read from the same parts.
+ */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { dialectOf } from '../../db/database.ts'
+import { CUSTOM_PLAN, dialectOf, readRows } from '../../db/database.ts'
 import type { Database } from '../../db/schema/schema.ts'
 import { given, within } from '../../db/shared-queries.ts'
 import type { AccountId } from '../../domain/ids.ts'
@@ -8,8 +11,8 @@ import type { Period } from '../../http/period.ts'
 import { monthNumber } from '../../lib/time.ts'
 import { type CompletionFilter, matching } from './completion-list.ts'
 import { OTHER_VALUES } from './dimension-sums.ts'
-import { DAY_MS, idsBornIn, splitPeriod } from './period.ts'
-import { MARGIN, unitsSince } from './queries.ts'
+import { DAY_MS, firstAgentAfter, idsBornIn, splitPeriod } from './period.ts'
+import { type CountColumns, type Counts, MARGIN, type SumChoice, toCounts, unitsSince } from './queries.ts'
 
 export const NAMES = ['team', 'member', 'key', 'model', 'provider', 'kind', 'session', 'end_user', 'day'] as const
 type Name = (typeof NAMES)[number]
@@ -245,8 +248,8 @@ export function needsKey({ dimensions, filter }: Pick<PartsChoice, 'dimensions' 
   return dimensions.includes('member') || filter.memberId !== undefined
 }
 
-export const NO_KEY = sql<string>`cast('' as text)`
-export const NOTHING = sql<null>`cast(null as text)`
+const NO_KEY = sql<string>`cast('' as text)`
+const NOTHING = sql<null>`cast(null as text)`
 const COLUMNS: Readonly<Record<string, RawBuilder<string | null>>> = {
   team: sql`team_id`,
   key: sql`key_id`,
@@ -268,7 +271,7 @@ function valueSql(
 }
 
 /** Null: of no run. Clients' own names of requests have no slash. */
-export function agentOfRequest(db: Kysely<Database>): RawBuilder<string | null> {
+function agentOfRequest(db: Kysely<Database>): RawBuilder<string | null> {
   const slash = sql`${sql.raw(dialectOf(db) === 'postgres' ? 'strpos' : 'instr')}(client_request_id, '/run_')`
   return sql`case when client_request_id >= 'agt_' and client_request_id < 'agt\`' and ${slash} > 0
     then substr(client_request_id, 1, ${slash} - 1) end`
@@ -280,4 +283,84 @@ function tagSql(db: Kysely<Database>, key: string): RawBuilder<string | null> {
   const mark = sql.lit(`,${key}=`)
   const rest = sql`substr(',' || tags || ',', ${find}(',' || tags, ${mark}) + ${sql.lit(key.length + 2)})`
   return sql`case when ${find}(',' || tags, ${mark}) > 0 then substr(${rest}, 1, ${find}(${rest}, ',') - 1) end`
+}
+
+/** What agents used: sums of whole days, and the completions of the rest through the index of agents. */
+
+export interface AgentSum extends Counts {
+  readonly agentId: string
+}
+
+/** Clients' own names for their requests can look like an agent's, but never like a run's. */
+export async function sumAgents(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { period, filter }: Pick<SumChoice, 'period' | 'filter'>,
+): Promise<readonly AgentSum[]> {
+  const all = { ...filter, provider: undefined, clientRequestId: undefined }
+  const calls = (part: Period, condition: RawBuilder<boolean>) =>
+    sql`${callParts(db, accountId, { period: part, filter }).where(condition)}`
+  const { summed, unsummed } = await completionParts(
+    db,
+    accountId,
+    { period, dimensions: ['agent'], filter: all },
+    calls,
+  )
+  const parts = unionOf([...(summed === undefined ? [] : [summed.select()]), ...unsummed])
+  // Of an hour another index serves than of a year.
+  const rows = await readRows<CountColumns & { readonly agent_id: string }>(
+    db,
+    sql`select ${sql.raw(CUSTOM_PLAN)} d0 as agent_id, sum(requests) as requests, sum(prompt_tokens) as prompt_tokens,
+        sum(completion_tokens) as completion_tokens, sum(cost_nano_usd) as cost_nano_usd,
+        sum(margin_nano_usd) as margin_nano_usd
+      from (${parts}) as part where d0 is not null group by d0 having sum(requests) <> 0`,
+  )
+  return rows.map(({ agent_id: agentId, ...counts }) => ({ agentId, ...toCounts(counts) }))
+}
+
+function callParts(
+  db: Kysely<Database>,
+  accountId: AccountId,
+  { period, filter }: Pick<SumChoice, 'period' | 'filter'>,
+) {
+  return db
+    .selectFrom(agentCalls(db, accountId, period).as('one'))
+    .select(['model', NO_KEY.as('key_id'), agentOfRequest(db).as('d0'), NOTHING.as('d1'), NOTHING.as('d2')])
+    .select([sql<number>`1`.as('requests'), 'prompt_tokens', 'completion_tokens', 'cost_nano_usd'])
+    .select(MARGIN.as('margin_nano_usd'))
+    .where(within('created_at', period))
+    .where(({ and }) => and(given({ model: filter.model, key_id: filter.keyId })))
+}
+
+const CALL_COLUMNS = [
+  'created_at',
+  'model',
+  'key_id',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost_nano_usd',
+  'provider_cost_nano_usd',
+] as const
+
+/**
+ * All of the period, and maybe some of the minute before and after. SQLite would read the rows of all agents' calls, whatever
+ * the bounds on the id: it gets the ids from the index alone, and then their rows, in the order that a cross join says.
+ */
+function agentCalls(db: Kysely<Database>, accountId: AccountId, period: Period) {
+  const { above, below } = idsBornIn(period)
+  const calls = db
+    .selectFrom('completion as call')
+    .select('call.client_request_id')
+    .where('call.account_id', '=', accountId)
+    .where('call.client_request_id', '<', firstAgentAfter(period))
+    .where('call.client_request_id', '>=', sql.lit('agt_')) // literals: the condition of the index
+    .where('call.client_request_id', '<', sql.lit('agt`'))
+    .where('call.id', '>', above)
+    .where('call.id', '<', below)
+  if (dialectOf(db) === 'postgres') return calls.select(CALL_COLUMNS)
+  return calls
+    .crossJoin('completion as whole')
+    .select(CALL_COLUMNS.map((column) => `whole.${column}` as const))
+    .where('whole.account_id', '=', accountId)
+    .whereRef('whole.id', '=', 'call.id')
 }

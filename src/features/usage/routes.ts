@@ -13,8 +13,8 @@ import { assertRight } from '../../http/caller.ts'
 import { ALL_TIME, type Period, parsePeriod } from '../../http/period.ts'
 import { type CsvField, renderCsv } from '../../lib/table.ts'
 import type { FeatureDeps, ListDeps } from '../deps.ts'
-import { sumAgents } from './agent-sums.ts'
 import { completionRoutes } from './completion-routes.ts'
+import { sumAgents } from './dimension-parts.ts'
 import {
   dimensionRows,
   groupDimensions,

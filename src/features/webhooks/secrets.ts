@@ -2,8 +2,8 @@
 import type { Kysely } from 'kysely'
 import type { Database, WebhookTable } from '../../db/schema/schema.ts'
 import { createSealer, type Sealer, type SealerKeys } from '../../db/sealed.ts'
+import { pageAfter, resealJob, resealRows } from '../../jobs/batched-deletion.ts'
 import type { JobKind } from '../../jobs/job.ts'
-import { pageAfter, resealJob, resealRows } from '../../jobs/reseal.ts'
 
 /** Seals the signing secrets of endpoints as they are shown, each for the ID of its endpoint. */
 export type WebhookSecrets = Sealer

@@ -12,8 +12,7 @@ import type { Deployment, Model } from '../../domain/model.ts'
 import type { UpstreamProvider } from '../upstream/transport.ts'
 import { withAccountCredentials } from './account-credentials.ts'
 import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
-import { roleNow } from './breaker.ts'
-import { cooldownOf } from './credentials.ts'
+import { cooldownOf, roleNow } from './breaker.ts'
 import {
   type Candidate,
   type CandidateList,

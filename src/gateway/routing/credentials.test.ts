@@ -10,7 +10,7 @@ import {
   mayTry,
   REFUSED_MS,
   startCooldown,
-} from './credentials.ts'
+} from './breaker.ts'
 
 function cooled(failure: Partial<ProviderFailure>, random = 0.5) {
   const credential = createCredentialHealth()

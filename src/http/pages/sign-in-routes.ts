@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BrowserSession, SignInChoice } from '../../domain/identity/sign-in.ts'
 import { isLoopbackUrl } from '../../lib/ip-address.ts'
-import { readCookie, renderCookie } from '../cookies.ts'
+import { readCookie, renderCookie } from '../request-headers.ts'
 import { originOfRequest } from '../request-origin.ts'
 import { formField, isFresh, type PagesDeps, queryField, sendPage } from './context.ts'
 import {

@@ -4,10 +4,16 @@
  */
 import type { Kysely } from 'kysely'
 import type { CompletionContentTable, Database } from '../../../db/schema/schema.ts'
-import { captureSettings } from '../../../domain/capture/settings.ts'
-import { type Dependants, deleteDependants, dependantsJob } from '../../../jobs/batched-deletion.ts'
+import { captureSettings } from '../../../domain/identity/caller.ts'
+import {
+  type Dependants,
+  deleteDependants,
+  dependantsJob,
+  pageAfter,
+  resealJob,
+  resealRows,
+} from '../../../jobs/batched-deletion.ts'
 import { every, type JobKind } from '../../../jobs/job.ts'
-import { pageAfter, resealJob, resealRows } from '../../../jobs/reseal.ts'
 import type { EraseContent, FeatureDeps, WriteAudit } from '../../deps.ts'
 import {
   type ContentOwner,
