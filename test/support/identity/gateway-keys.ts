@@ -8,8 +8,12 @@ import { builtIn } from '../../../src/cli/configuration.ts'
 import { type CommandContext, chosenAccount, withDatabase } from '../../../src/cli/database.ts'
 import { parseAmount } from '../../../src/cli/option-values.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { keepThreads } from '../../../src/db/sqlite/open.ts'
 import { SCOPES } from '../../../src/domain/identity/caller.ts'
 import { createKey, FULL_ACCESS } from '../../../src/features/keys/queries.ts'
+
+// Else each key starts two threads, ten times the work of the key itself.
+keepThreads()
 
 /** The environment and working directory of a command. */
 export interface Installation {
