@@ -23,8 +23,10 @@ const provider = await startFakeProvider(ORDINARY)
 const settings = { responses: { store: true, retention_days: 7, max_bytes: MAX_BYTES }, routing: { max_attempts: 1 } }
 const config = oneModel(provider.url, {}, settings)
 const first = await startGateway({ config })
+/** Stores larger responses than the first. */
+const roomy = oneModel(provider.url, {}, { ...settings, responses: { store: true, retention_days: 7 } })
 const [second, forgetful] = await Promise.all([
-  startGateway({ config, dataDir: first.dataDir }),
+  startGateway({ config: roomy, dataDir: first.dataDir }),
   startGateway({ config: oneModel(provider.url), dataDir: first.dataDir }),
 ])
 const key = await first.key()
@@ -337,27 +339,19 @@ test('a conversation beyond the limits of a body is refused [limit: stored-conve
 })
 
 test('a long conversation is parsed on the thread of large bodies', async () => {
-  const large = await startGateway({
-    config: oneModel(provider.url, {}, { ...settings, responses: { store: true } }),
-    dataDir: first.dataDir,
-  })
-  try {
-    const image = `data:image/png;base64,${'iVBO'.repeat(300_000)}`
-    const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_image', image_url: image, detail: 'auto' }]
-    const one = await create(large, { input: [{ role: 'user', content }] })
-    const two = await create(large, { input: 'What is it?', previous_response_id: one.id })
-    assert.equal(two.previous_response_id, one.id)
-    assert.deepEqual(
-      lastMessages().map(([role, what]) => [role, JSON.stringify(what).length > image.length]),
-      [
-        ['user', true],
-        ['assistant', false],
-        ['user', false],
-      ],
-    )
-  } finally {
-    await large.stop()
-  }
+  const image = `data:image/png;base64,${'iVBO'.repeat(300_000)}`
+  const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_image', image_url: image, detail: 'auto' }]
+  const one = await create(second, { input: [{ role: 'user', content }] })
+  const two = await create(second, { input: 'What is it?', previous_response_id: one.id })
+  assert.equal(two.previous_response_id, one.id)
+  assert.deepEqual(
+    lastMessages().map(([role, what]) => [role, JSON.stringify(what).length > image.length]),
+    [
+      ['user', true],
+      ['assistant', false],
+      ['user', false],
+    ],
+  )
 })
 
 test('the operator switches it on and off without a restart', async (t) => {
