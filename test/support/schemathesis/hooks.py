@@ -11,7 +11,11 @@ from collections import Counter
 
 import requests.sessions
 import schemathesis
+from schemathesis.core.jsonschema import patterns
 from schemathesis.engine.run.unit import _direct_executor as executor
+from schemathesis.generation.jsonschema import strategy
+from schemathesis.specs.openapi import converter
+from schemathesis.specs.openapi.coverage import _operation as coverage
 
 # What a run makes it keeps until it ends: each collection would look at all of it.
 gc.disable()
@@ -187,24 +191,19 @@ def repair_setting(case):
         case.body["base_url"] = "http://127.0.0.1:9"
 
 
-# No value that schemathesis makes is as long as this (its `INTERNAL_BUFFER_SIZE`).
+# Longer values are made without the pattern (schemathesis calls it `INTERNAL_BUFFER_SIZE`).
 LONGEST = 32 * 1024
 
 
-@schemathesis.hook
-def before_load_schema(context, raw_schema):
-    """Limits that no value reaches are left out of requests: each validator would expand `{1,100000}` of a pattern."""
-    for operations in raw_schema["paths"].values():
-        for operation in operations.values():
-            drop_unreachable_limits(operation.get("requestBody", {}))
+def with_length(pattern, min_length, max_length):
+    """Leaves long limits beside their pattern: each validator would expand `{1,100000}` in it for seconds."""
+    if (max_length or 0) >= LONGEST:
+        return pattern
+    return patterns.update_quantifier(pattern, min_length, max_length)
 
 
-def drop_unreachable_limits(schema):
-    if isinstance(schema, dict) and "pattern" in schema and schema.get("maxLength", 0) >= LONGEST:
-        del schema["maxLength"]
-    children = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    for child in children:
-        drop_unreachable_limits(child)
+for module in (converter, coverage, strategy):
+    module.update_quantifier = with_length
 
 
 # Of the cases of an operation that break the same rule at the same place and differ only in their value.
