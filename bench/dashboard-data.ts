@@ -1,8 +1,7 @@
 /** Months of usage of an account: completions and their sums, written without the ledger, which would take hours. */
 import { DatabaseSync } from 'node:sqlite'
 import { Client } from 'pg'
-import { performanceHours } from '../src/db/migrations/0027-0032.ts'
-import { performanceDays } from '../src/db/migrations/0033-0044.ts'
+import { performanceDays, performanceHours } from '../src/db/migrations/0027-0044.ts'
 import { type AccountId, completionIdFloor } from '../src/domain/ids.ts'
 
 export const MODELS = ['json-50', 'gpt-5.4-mini', 'claude-sonnet-4-6', 'gemini-2.5-flash'] as const

@@ -27,27 +27,25 @@ import {
   telemetryDestinations,
 } from './migrations/0016-0026.ts'
 import {
-  guardrails,
-  payments,
-  performanceHours,
-  providerHours,
-  rejections,
-  webhookKinds,
-} from './migrations/0027-0032.ts'
-import {
   analyticsExports,
   completionMonths,
   contentCapture,
   destinationContent,
+  guardrails,
   keyRotation,
   markup,
+  payments,
   performanceDays,
+  performanceHours,
+  providerHours,
   pullRequests,
   raiseEnds,
+  rejections,
   rejectionsOfNobody,
   teamTags,
   usageDimensions,
-} from './migrations/0033-0044.ts'
+  webhookKinds,
+} from './migrations/0027-0044.ts'
 import {
   createPlanner,
   type MigrationStatement,

@@ -2,15 +2,16 @@
  * The HTTP server: limits of the parser and of connections, request IDs, one error format, JSON bodies, CORS. It knows no
  * route.
  */
+
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, type Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastifyCors from '@fastify/cors'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type RequestTrace, releaseTrace, type Tracing, type TracingSwitch } from '../domain/completion.ts'
 import { type ErrorCode, GatewayError, renderErrorBody } from '../domain/errors.ts'
 import type { RequestId } from '../domain/ids.ts'
 import type { Rejection } from '../domain/rejection.ts'
-import { type RequestTrace, releaseTrace, type Tracing, type TracingSwitch } from '../domain/trace.ts'
 import { errorHeaders, frameworkErrors, renderErrors, routeNotFound } from './errors.ts'
 import { createTlsServer, cutSlowReaders, type TlsFiles } from './listener.ts'
 import { acceptJsonBodies, type BodyReading } from './request-body.ts'
