@@ -172,7 +172,9 @@ export const HEAVY_PLAN = { requests_per_minute: 1_000_000, tokens_per_minute: 1
 export async function raceHeavy(gateways: readonly Gateway[], count: number): Promise<void> {
   const [first = assert.fail('no gateway')] = gateways
   const kinds = Object.entries(HEAVY)
-  const accounts = await Promise.all(kinds.map(([kind]) => dollarOf(first, kind)))
+  // One after another: changes of accounts wait for each other, and for at most 2 s.
+  const accounts: { readonly account: string; readonly key: string }[] = []
+  for (const [kind] of kinds) accounts.push(await dollarOf(first, kind))
   const answers = await Promise.all(
     Array.from({ length: count }, async (_, at) => {
       const [kind, body] = kinds[at % kinds.length] ?? assert.fail()
