@@ -19,6 +19,7 @@ export interface SimulatedRow extends UsageRow {
   readonly cached_tokens: number | null
   readonly cache_write_tokens: number | null
   readonly unbilled_usd: number
+  readonly attempts: number
 }
 
 /** What tokenizers disagree about. */
@@ -115,8 +116,10 @@ function examine(story: Story): Examined {
     return { reason: 'free', faults }
   }
   if (call === undefined) {
-    const isPromptAlone = killed && row.usage_source === 'estimated' && row.completion_tokens === 0
-    return { reason: 'estimated', faults: isPromptAlone ? [] : ['charged, and never generated'] }
+    const isPromptAlone = row.usage_source === 'estimated' && row.completion_tokens === 0
+    // Who has sent a request cannot know whether it was read before its connection was closed.
+    const isUnread = killed || (row.status === 'client_left' && row.attempts === 1)
+    return { reason: 'estimated', faults: isPromptAlone && isUnread ? [] : ['charged, and never generated'] }
   }
   if (row.usage_source === 'provider') return { reason: 'exact', faults: exactFaults(one, call, row) }
   const faults = row.usage_source === 'bounded' ? boundedFaults(one, call, row) : estimatedFaults(story, call, row)
