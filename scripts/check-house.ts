@@ -23,7 +23,7 @@ const MAX_LINES = 400
 const MIN_LINES = 40
 const MAX_FILES_OF_FOLDER = 25
 /** Of `src`, without tests and hosts: a provider is a file. */
-const MAX_FILES = 556
+const MAX_FILES = 560
 const EMPTY_NAMES = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'types', 'misc', 'shared'])
 
 /** Names of wire formats, which shared code may say although a provider bears the same name. */

@@ -50,7 +50,7 @@ export interface Service {
 /** Rejects if a store or the port cannot be opened; closes the others then, and the caller exits. */
 export async function startService(input: ServiceInput): Promise<Service> {
   const { config, log, mayMigrate } = input
-  keepRequestsYoung()
+  disablePretenuring()
   if (config.secret === undefined || config.database_url === undefined) makeDirectory(config.data_dir)
   // The database's threads start while this thread still loads the rest of the program.
   const [secret, database, { createApp }] = await Promise.all([
@@ -207,11 +207,10 @@ async function listenForMetrics({ server: { host, metrics_port: first } }: Confi
 }
 
 /**
- * Keeps V8 from allocating in the old generation what lives as long as a stream, as it does in every third process once
- * 64 streams are under way: all events that such an object holds then wait for a collection of the whole heap, and a
- * stream costs a quarter more CPU time (docs/decisions/0027).
+ * Stops V8 from allocating in the old generation what lives as long as a stream, which it does in one process of three and
+ * which costs a quarter of a stream's CPU time (docs/decisions/0027).
  */
-function keepRequestsYoung(): void {
+function disablePretenuring(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
 }
 

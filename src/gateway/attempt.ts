@@ -3,7 +3,8 @@
  * answer is not retried, since the client would receive its beginning twice.
  */
 import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import { type AttemptNote, type AttemptTrace, attemptHeaders, beginAttemptTrace } from '../domain/completion.ts'
+import type { AttemptNote } from '../domain/completion.ts'
+import { type AttemptTrace, attemptHeaders, beginAttemptTrace } from '../domain/trace.ts'
 import { reach } from '../lib/crash-point.ts'
 import { ProviderError } from '../protocols/protocol.ts'
 import { protocolOf } from '../providers/provider.ts'

@@ -3,7 +3,7 @@
  *
  *   1 authenticate  before this file, in http/: who calls
  *                   guardrails/prompt.ts, where the account has guardrails: masks or rejects its prompt
- *                   beginCapture, where the account has prompts and answers stored
+ *                   capture.ts, where the account has prompts and answers stored
  *   2 parse         admit.ts: the client's JSON becomes a ChatRequest, validated once
  *   3 admit         admit.ts: models that may answer, candidates, rate limits; then hold.ts: the most that it can cost;
  *                   between the two resumable/answer.ts: a repeat of a request gets the answer of the first
@@ -15,19 +15,14 @@
  *
  * It must not know SQL, the HTTP server or any feature; it reaches them through the ports.
  */
-
-import type { ChatEvent, ChatRequest } from '../domain/chat.ts'
-import type { CapturePort, CompletionRecord } from '../domain/completion.ts'
 import type { Hold, RunningEstimate, SavedAnswer } from '../domain/credit.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { Guard } from '../domain/guardrails/guard.ts'
-import { type Caller, isCaptured } from '../domain/identity/caller.ts'
-import { usdNumber } from '../domain/money.ts'
+import type { Caller } from '../domain/identity/caller.ts'
 import { createInFlight } from '../lib/collections.ts'
-import type { AnswerStream, ClientApi, WholeAnswer } from '../protocols/client-api.ts'
-import { chatCompletionsApi } from '../protocols/openai-chat/client/index.ts'
 import { admit, type Incoming, parse } from './admit.ts'
 import { type AttemptSettings, beginAnswer } from './attempt.ts'
+import { beginCapture } from './capture.ts'
 import { type Completion, createCompletion, disconnect, interrupt } from './completion.ts'
 import { clientError, completionHeaders, createDelivery, deliverStream, deliverWhole, failStream } from './deliver.ts'
 import { guardPrompt } from './guardrails/prompt.ts'
@@ -172,93 +167,4 @@ async function endBroken(completion: Completion, ports: GatewayPorts, error: unk
   if (idempotent !== undefined) return await endRun(completion, ports, { reason, settlement })
   if (settlement !== undefined) void settle(completion, ports, { settlement, status: incompleteStatus(completion) })
   return reason
-}
-
-/**
- * Captures the prompt and the answer for accounts that store them. Collects the events of the answer, as guardrails leave
- * them, while they are rendered for the client. The recorder renders, seals and stores them after the request.
- */
-
-export interface Capture {
-  /** The API of the request, extended to collect the answer. */
-  readonly api: ClientApi
-  /** Hands the captured completion to the port. Call it once the completion has ended. */
-  end(completion: Completion): void
-}
-
-/**
- * Returns undefined if the request is not captured.
- * @param bodyBytes The bytes of the received body. Undefined if they were not measured.
- */
-function beginCapture(
-  port: CapturePort | undefined,
-  { api, caller, body }: Incoming,
-  bodyBytes: number | undefined,
-): Capture | undefined {
-  const { contentCapture: settings } = caller
-  if (port === undefined || settings === undefined || api.kind !== undefined) return undefined
-  if (!isCaptured(settings, caller)) return undefined
-  const gathered: Gathered = { answer: undefined }
-  return {
-    api: { ...api, ...gatheringApi(api, gathered) },
-    end({ admitted: { trace }, outcome: { record } }) {
-      if (record === undefined) return
-      const { userId } = caller
-      const renderAnswer = (): string | undefined => gathered.answer?.render(headOf(record))
-      const content = { endpoint: api.endpoint, body, bodyBytes, renderAnswer }
-      port.add({ record, userId, ...content })
-      if (trace !== undefined) trace.content = content
-    },
-  }
-}
-
-interface Gathered {
-  /** The answer of the last attempt that sent an event. Undefined before the first event. */
-  answer: WholeAnswer | undefined
-}
-
-function gatheringApi(api: ClientApi, gathered: Gathered): Pick<ClientApi, 'createAnswer' | 'createStream'> {
-  return {
-    createAnswer(request, id) {
-      const answer = api.createAnswer(request, id)
-      const gather = gatherer(gathered, request)
-      return {
-        push(event) {
-          gather(event)
-          answer.push(event)
-        },
-        render: (head) => answer.render(head),
-      }
-    },
-    createStream(start) {
-      const stream = api.createStream(start)
-      const gather = gatherer(gathered, start.request)
-      const gathering: AnswerStream = {
-        push(event) {
-          gather(event)
-          return stream.push(event)
-        },
-        close: (bill) => stream.close(bill),
-      }
-      if (stream.whole !== undefined) gathering.whole = (bill) => stream.whole?.(bill) ?? ''
-      if (stream.fail !== undefined) gathering.fail = (end) => stream.fail?.(end) ?? ''
-      return gathering
-    },
-  }
-}
-
-function gatherer(gathered: Gathered, request: ChatRequest): (event: ChatEvent) => void {
-  let own: WholeAnswer | undefined
-  return (event) => {
-    if (own === undefined) {
-      own = chatCompletionsApi.createAnswer(request)
-      gathered.answer = own
-    }
-    own.push(event)
-  }
-}
-
-function headOf({ id, createdAt, model, promptTokens, completionTokens, costNanoUsd }: CompletionRecord) {
-  const usage = { promptTokens, completionTokens }
-  return { id, created: Math.floor(createdAt / 1000), model, usage, costUsd: usdNumber(costNanoUsd) }
 }

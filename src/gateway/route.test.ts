@@ -13,8 +13,9 @@ import {
 import type { ChatMessage } from '../domain/chat.ts'
 import { GatewayError } from '../domain/errors.ts'
 import type { Deployment, Model } from '../domain/model.ts'
-import { countFailure, startCooldown } from './routing/breaker.ts'
+import { countFailure } from './routing/breaker.ts'
 import { candidatesOf, routeRequest } from './routing/candidates.ts'
+import { startCooldown } from './routing/credentials.ts'
 import type { Candidate, Health, KeyedTarget, Route, RoutingSettings } from './routing/health.ts'
 import type { UpstreamProvider } from './upstream/transport.ts'
 

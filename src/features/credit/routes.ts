@@ -25,19 +25,10 @@ import type { ListDeps, WriteAudit } from '../deps.ts'
 import type { CreditService } from './account-credit.ts'
 import { AuditView, auditAccount, renderAudit } from './audit/run.ts'
 import { countFindings } from './audit/store.ts'
-import {
-  LedgerEntryView,
-  LedgerQuery,
-  listLedger,
-  parseStatementPeriod,
-  readStatement,
-  renderEntry,
-  renderStatement,
-  StatementQuery,
-  StatementView,
-} from './entries.ts'
+import { LedgerEntryView, LedgerQuery, listLedger, renderEntry } from './entries.ts'
 import type { NewEntry } from './ledger/unit.ts'
 import { ReconciledView, reconcile, renderReconciled } from './reconcile.ts'
+import { parseStatementPeriod, readStatement, renderStatement, StatementQuery, StatementView } from './statement.ts'
 
 export interface LedgerRoutesDeps extends Pick<ListDeps, 'db' | 'now' | 'callerOf' | 'cursorKey'> {
   /** The time limit of a request with `deep`, in milliseconds. */

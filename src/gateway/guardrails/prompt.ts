@@ -1,12 +1,12 @@
 /** Applies guardrails to a request before it is parsed, routed or charged: masks its texts, or rejects it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChatRequest } from '../../domain/chat.ts'
-import type { RequestTrace } from '../../domain/completion.ts'
 import { replaceTexts } from '../../domain/guardrails/body-texts.ts'
 import { blocked, blockedBy, type Guard } from '../../domain/guardrails/guard.ts'
 import { createMasker } from '../../domain/guardrails/matcher.ts'
 import type { HookQuestion, HttpRule, NamedRule } from '../../domain/guardrails/rule.ts'
 import type { Caller } from '../../domain/identity/caller.ts'
+import type { RequestTrace } from '../../domain/trace.ts'
 import { isRecord, textOf } from '../../lib/json.ts'
 
 export interface GuardedBody {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatMessage } from '../../domain/chat.ts'
 import { createAffinity, LONG_PREFIX_LENGTH, MAX_PREFIX_LENGTH, MAX_REMEMBERED, promptPrefixOf } from './affinity.ts'
-import { createCredentialHealth } from './breaker.ts'
+import { createCredentialHealth } from './credentials.ts'
 import type { DeploymentHealth } from './health.ts'
 
 const prefix = (messages: readonly ChatMessage[], accountId = 'acc_1', model = 'm1') =>

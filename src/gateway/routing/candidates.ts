@@ -12,7 +12,8 @@ import type { Deployment, Model } from '../../domain/model.ts'
 import type { UpstreamProvider } from '../upstream/transport.ts'
 import { withAccountCredentials } from './account-credentials.ts'
 import { type PromptPrefix, promptPrefixOf } from './affinity.ts'
-import { cooldownOf, roleNow } from './breaker.ts'
+import { roleNow } from './breaker.ts'
+import { cooldownOf } from './credentials.ts'
 import {
   type Candidate,
   type CandidateList,

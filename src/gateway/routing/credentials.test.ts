@@ -10,7 +10,7 @@ import {
   mayTry,
   REFUSED_MS,
   startCooldown,
-} from './breaker.ts'
+} from './credentials.ts'
 
 function cooled(failure: Partial<ProviderFailure>, random = 0.5) {
   const credential = createCredentialHealth()

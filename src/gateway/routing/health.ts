@@ -19,13 +19,12 @@ import {
   type BreakerSettings,
   breakerState,
   type ConcurrencyLimiter,
-  type CredentialHealth,
   createBreaker,
   createConcurrencyLimiter,
-  createCredentialHealth,
   createRetryBudget,
   type RetryBudget,
 } from './breaker.ts'
+import { type CredentialHealth, createCredentialHealth } from './credentials.ts'
 import { createMeasurements, type Measurements } from './measurements.ts'
 
 export interface RoutingSettings {

@@ -6,18 +6,8 @@ import type { AttemptOutcome } from '../../domain/completion.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import type { CallEnd } from '../upstream/call.ts'
 import { describeFailure, failureWord } from '../upstream/failure.ts'
-import {
-  closeOnFirstEvent,
-  cooldownOf,
-  countFailure,
-  endCooldowns,
-  endTrial,
-  isAboutCredential,
-  type Role,
-  refill,
-  resetFailures,
-  startCooldown,
-} from './breaker.ts'
+import { closeOnFirstEvent, countFailure, endTrial, type Role, refill, resetFailures } from './breaker.ts'
+import { cooldownOf, endCooldowns, isAboutCredential, startCooldown } from './credentials.ts'
 import type { Candidate, ChoiceReason, Health, KeyedTarget, Route } from './health.ts'
 import { record } from './measurements.ts'
 

@@ -8,19 +8,9 @@ import type { Model } from '../../domain/model.ts'
 import { ProviderError } from '../../protocols/protocol.ts'
 import { type Cancellation, isCancelled, pause, unlessCancelled } from '../cancellation.ts'
 import { fallbackReason, isAboutRequest, isCredentialRefusal, mayBeTriedAgain } from '../upstream/failure.ts'
-import {
-  type Cooldown,
-  cooldownOf,
-  earn,
-  isAboutCredential,
-  mayRepeat,
-  mayTry,
-  type Role,
-  roleNow,
-  spend,
-  TRY_EVERY_MS,
-} from './breaker.ts'
+import { earn, mayRepeat, type Role, roleNow, spend } from './breaker.ts'
 import { calledText, freeTarget, isCooling, skippedText, skipReason, spreads, withMember } from './candidates.ts'
+import { type Cooldown, cooldownOf, isAboutCredential, mayTry, TRY_EVERY_MS } from './credentials.ts'
 import type { Candidate, ChoiceReason, Health, KeyedTarget, Route, RoutingSettings, SkipReason } from './health.ts'
 import { beginAttempt, type RunningAttempt } from './running-attempt.ts'
 

@@ -4,7 +4,8 @@
  */
 import { type Attributes, SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import type { ChatMessage, ContentPart, ToolCall } from '../../domain/chat.ts'
-import type { AttemptTrace, CompletionRecord, RequestTrace, TraceStep } from '../../domain/completion.ts'
+import type { CompletionRecord } from '../../domain/completion.ts'
+import type { AttemptTrace, RequestTrace, TraceStep } from '../../domain/trace.ts'
 import { parseJson } from '../../lib/json.ts'
 import { operationOf } from '../gen-ai-metrics.ts'
 import { attributeName, type SpanEvent, type SpanWriter } from './span-encoder.ts'
