@@ -138,7 +138,7 @@ export async function closeParts(...groups: readonly (readonly { close(): Promis
   for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
-/** Composes payments, which are disabled without a Stripe key. */
+/* Composes payments, which are disabled without a Stripe key. */
 
 interface PaymentsInput {
   readonly runtime: Runtime

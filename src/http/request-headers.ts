@@ -75,7 +75,7 @@ export function parseLastEventId(value: string | undefined): number | undefined 
   throw new GatewayError('invalid_header', message, { param: 'Last-Event-ID' })
 }
 
-/**
+/*
  * Cookies of this server. The `__Host-` prefix of their names makes browsers reject them from other hosts, without TLS, and
  * for a part of the site; localhost counts as secure.
  */

@@ -16,7 +16,7 @@ export const closed = <Properties extends TProperties>(properties: Properties) =
 /** Parameters of a path with the ID of a resource. */
 export const idParams = <Id extends string>() => Type.Object({ id: Type.Unsafe<Id>({ type: 'string' }) })
 
-/** The fields of the APIs for models. */
+/* The fields of the APIs for models. */
 
 /** A field of a request that may be absent, or null, which means the same. */
 export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -34,7 +34,7 @@ export const CHUNK = Type.Object(
 export const FORWARDED_FIELDS =
   'Unknown fields are sent to providers that document them; others are named in `x-turnpike-warnings`.'
 
-/** Data policies on the wire. */
+/* Data policies on the wire. */
 
 const MAX_REGIONS = 20
 

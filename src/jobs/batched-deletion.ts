@@ -80,7 +80,7 @@ export function dependantsJob<Reference>(
   }
 }
 
-/**
+/*
  * While the installation's secret is being changed: seals again what the previous secret sealed, so that it stays readable
  * without it. Repeated, since a process that has only the old secret may still store rows.
  */

@@ -1,4 +1,4 @@
-/** Text: escaping for HTML, names in URLs, repetitions at the end. */
+/** Text: escaping for HTML, names in URLs, repetitions at the end, the name that a misspelt one may mean. */
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -93,7 +93,7 @@ export const providerHours: readonly string[] = [
 ) strict, without rowid`,
 ]
 
-/** How fast and how reliably completions were answered, by hour, model and provider: counts, and histograms of times. */
+/* How fast and how reliably completions were answered, by hour, model and provider: counts, and histograms of times. */
 
 const MEASURES = ['requests', 'failed', 'completed', 'first_byte', 'duration']
 

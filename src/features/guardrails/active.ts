@@ -187,7 +187,7 @@ function areTexts(value: unknown, length: number): boolean {
   return Array.isArray(value) && value.length === length && value.every((text) => typeof text === 'string')
 }
 
-/** Rows of guardrails. Every change also raises the account's version of them, so that all processes read again. */
+/* Rows of guardrails. Every change also raises the account's version of them, so that all processes read again. */
 
 export interface GuardrailReference {
   readonly accountId: AccountId

@@ -224,7 +224,7 @@ export function failureName({ outcome, status }: ProviderFailureNote): string {
   return `${NAMES[outcome] ?? 'Failing'} (${status})`
 }
 
-/**
+/*
  * Alerts the operator of deployments whose provider refuses the gateway: its credential (401, 403), its account (quota) or
  * the model (404). Only the operator can fix these, and requests that another deployment answers do not show them.
  */

@@ -285,7 +285,7 @@ function tagSql(db: Kysely<Database>, key: string): RawBuilder<string | null> {
   return sql`case when ${find}(',' || tags, ${mark}) > 0 then substr(${rest}, 1, ${find}(${rest}, ',') - 1) end`
 }
 
-/** What agents used: sums of whole days, and the completions of the rest through the index of agents. */
+/* What agents used: sums of whole days, and the completions of the rest through the index of agents. */
 
 export interface AgentSum extends Counts {
   readonly agentId: string

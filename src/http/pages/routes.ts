@@ -144,7 +144,7 @@ function restOfPath({ params }: FastifyRequest): string {
   return String((params as Readonly<Record<string, unknown>>)['*'] ?? '') // set by the router
 }
 
-/**
+/*
  * The documentation site under `/docs/`, and `/llms.txt`: the files that `npm run build:docs` wrote, compressed with gzip alone, so
  * that the package stays small. They are public, and read when they are requested: a dashboard is open all day, a page of the
  * documentation is not.
