@@ -96,6 +96,35 @@ test('a file that cannot be imported, or ends the process, does not hide the oth
   assert.match(result.report, /3\.test\.mjs ended before it reported all its tests: exit code 7, .*stderr:\nat the end/)
 })
 
+test('an error that nobody catches fails the file, and is reported with its stack', (t) => {
+  const good = ["test('good', () => {})"]
+  for (const uncaught of ["setTimeout(() => { throw new Error('lost') })", "Promise.reject(new Error('lost'))"]) {
+    const wait = 'await new Promise((resolve) => setTimeout(resolve, 1000))'
+    const lines = [...good, `test('bad', async () => { ${uncaught}; ${wait} })`]
+    const result = resultOf(t, good, lines, good)
+    assert.deepEqual(countsOf(result), [
+      [1, 0],
+      [1, 1],
+      [1, 0],
+    ])
+    assert.match(result.report, /1\.test\.mjs ended .*: exit code 7, .*stderr:\nError: lost\n +at /)
+  }
+})
+
+test('tests that a file registers after it has waited, in suites and in tests, belong to it', (t) => {
+  const lines = [
+    "import { suite } from 'node:test'",
+    'await new Promise((resolve) => setTimeout(resolve, 20))',
+    "suite('late', { concurrency: true }, () => { test('one', () => {}); test('two', async () => { await 0 }) })",
+    "test('parent', async (t) => { await t.test('child', async () => { await 0 }); await t.test('other', () => {}) })",
+    "test('alone', () => {})",
+  ]
+  assert.deepEqual(countsOf(resultOf(t, lines, lines)), [
+    [6, 0],
+    [6, 0],
+  ])
+})
+
 test('an error after the last test of a process fails its last file', (t) => {
   const late = ["test('good', () => {})", "process.on('exit', () => { process.exitCode = 3 })"]
   assert.deepEqual(countsOf(resultOf(t, ["test('good', () => {})"], late)), [

@@ -136,7 +136,7 @@ async function runProcess(input: TestRun): Promise<ProcessResult> {
   const count = (event: TestEvent, isFailed: boolean): void => {
     if (event.nesting > 0) current.add(event, isFailed)
     else if (event.name === files[results.length]) end(event.name, isFailed)
-    else if (isFailed) failLast(results) // the process, after the last file
+    else if (isFailed && results.length === files.length) failLast(results) // the process, after the last file
   }
   events.on('test:pass', (event) => count(event, false))
   events.on('test:fail', (event) => {
