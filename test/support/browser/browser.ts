@@ -14,7 +14,13 @@ import { findTool } from '../../../scripts/kit/machine-tools.ts'
 const PAGE_TIMEOUT_MS = 60_000
 const POLL_MS = 50
 /** As root Chromium starts only without its sandbox; it opens nothing but our own pages. */
-const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu']
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-dev-shm-usage',
+  '--disable-gpu',
+  // Pages of tests do not live long enough to pay for what V8's optimizing compilers cost.
+  '--js-flags=--no-opt --no-maglev',
+]
 
 /** `npm test` ends the process of its files when their tests have ended, and Chromium ends with it. */
 const OUTLIVES_FILE = process.execArgv.includes('--test-force-exit')
