@@ -1,23 +1,25 @@
 /**
- * `node:test` follows every promise of a process, to learn by which test an error was caused that nobody catches. That takes
- * up to a quarter of the CPU time of tests with many promises. Here it follows them only while a file registers its tests.
+ * `node:test` tracks every promise of a process with an async hook, to attribute uncaught errors to tests. That takes up to
+ * a quarter of the CPU time of tests with many promises. Here it tracks them only while a file registers its tests, and an
+ * uncaught error ends the process.
  */
 import { type AsyncHook, createHook, type HookCallbacks } from 'node:async_hooks'
 import { writeSync } from 'node:fs'
+import { inspect } from 'node:util'
 
-/** That of `node:test` for an error that nobody catches. */
+/** Of Node.js for an uncaught error. */
 const UNCAUGHT_EXIT_CODE = 7
 
 const prototype = Object.getPrototypeOf(createHook({})) as AsyncHook
 const { enable } = prototype
-/** That of `node:test`, which it creates for the first test. */
-let followed: AsyncHook | undefined
-/** Takes its place: follows tests and no promises. */
+/** The hook of `node:test`, which creates it for the first test. */
+let everything: AsyncHook | undefined
+/** Replaces it while tests run: tracks tests, but no promises. Absent if this Node.js keeps the hook's callback elsewhere. */
 let testsOnly: AsyncHook | undefined
 
 prototype.enable = function (this: AsyncHook): AsyncHook {
   prototype.enable = enable
-  followed = this
+  everything = this
   const init = initOf(this)
   if (init !== undefined) testsOnly = createHook({ init: ofTests(init), trackPromises: false })
   return enable.call(this)
@@ -34,15 +36,15 @@ function ofTests(init: NonNullable<HookCallbacks['init']>): NonNullable<HookCall
   }
 }
 
-/** Runs `register`, which may call `test`, `suite` and hooks after it has waited. Once at a time. */
-export async function followingPromises(register: () => Promise<unknown>): Promise<void> {
+/** Runs `register`, which may call `test`, `suite` and hooks also after an `await`; not for two files at once. */
+export async function trackingPromises(register: () => Promise<unknown>): Promise<void> {
   testsOnly?.disable()
-  followed?.enable()
+  everything?.enable()
   try {
     await register()
   } finally {
     if (testsOnly !== undefined) {
-      followed?.disable()
+      everything?.disable()
       testsOnly.enable()
     }
   }
@@ -50,7 +52,7 @@ export async function followingPromises(register: () => Promise<unknown>): Promi
 
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
-    writeSync(process.stderr.fd, `${error instanceof Error ? error.stack : String(error)}\n`)
+    writeSync(process.stderr.fd, `${inspect(error)}\n`)
     process.exit(UNCAUGHT_EXIT_CODE)
   })
 }

@@ -96,7 +96,7 @@ test('a file that cannot be imported, or ends the process, does not hide the oth
   assert.match(result.report, /3\.test\.mjs ended before it reported all its tests: exit code 7, .*stderr:\nat the end/)
 })
 
-test('an error that nobody catches fails the file, and is reported with its stack', (t) => {
+test('an uncaught error fails the file, and is reported with its stack', (t) => {
   const good = ["test('good', () => {})"]
   for (const uncaught of ["setTimeout(() => { throw new Error('lost') })", "Promise.reject(new Error('lost'))"]) {
     const wait = 'await new Promise((resolve) => setTimeout(resolve, 1000))'
@@ -111,7 +111,7 @@ test('an error that nobody catches fails the file, and is reported with its stac
   }
 })
 
-test('tests that a file registers after it has waited, in suites and in tests, belong to it', (t) => {
+test('tests that a file registers after an await, in suites and in tests, belong to it', (t) => {
   const lines = [
     "import { suite } from 'node:test'",
     'await new Promise((resolve) => setTimeout(resolve, 20))',
@@ -122,6 +122,18 @@ test('tests that a file registers after it has waited, in suites and in tests, b
   assert.deepEqual(countsOf(resultOf(t, lines, lines)), [
     [6, 0],
     [6, 0],
+  ])
+})
+
+test('promises of tests are not tracked', (t) => {
+  const lines = [
+    "import { executionAsyncId } from 'node:async_hooks'",
+    // Only what an async hook tracks has an ID.
+    "test('untracked', async () => { await 0; if (executionAsyncId() !== 0) throw new Error('tracked') })",
+  ]
+  assert.deepEqual(countsOf(resultOf(t, lines, lines)), [
+    [1, 0],
+    [1, 0],
   ])
 })
 

@@ -6,7 +6,7 @@ import { relative } from 'node:path'
 import { suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { costLine, cpuSeconds } from './process-cpu.ts'
-import { followingPromises } from './promise-hooks.ts'
+import { trackingPromises } from './promise-hooks.ts'
 // Not with `--import`, which every thread that a test starts would run, too.
 import './whole-output.ts'
 
@@ -25,6 +25,6 @@ for (const file of process.argv.slice(2)) {
       t.diagnostic(costLine({ seconds: (performance.now() - startedAt) / 1000, cpuSeconds: cpu - cpuBefore }))
       cpuBefore = cpu
     })
-    suite(relative(process.cwd(), file), () => followingPromises(() => import(pathToFileURL(file).href)))
+    suite(relative(process.cwd(), file), () => trackingPromises(() => import(pathToFileURL(file).href)))
   })
 }

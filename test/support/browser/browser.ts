@@ -18,7 +18,7 @@ const ARGUMENTS = [
   '--no-sandbox',
   '--disable-dev-shm-usage',
   '--disable-gpu',
-  // Pages of tests do not live long enough to pay for what V8's optimizing compilers cost.
+  // A test closes its page before code that V8 has optimized saves what its compilation costs.
   '--js-flags=--no-opt --no-maglev',
 ]
 
